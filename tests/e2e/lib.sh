@@ -31,6 +31,14 @@ until_true() {
     done
 }
 
+# why: what the last check's output says: lines of tests that failed and their remarks before all others.
+why() {
+    {
+        grep -E '^(not ok|# )' "$tmp/out" | head -n 8
+        grep -vE '^(ok|not ok|# )' "$tmp/out" | head -n 8
+    } | sed 's/^/    /'
+}
+
 # check NAME WANT_STATUS [PATTERN...] -- COMMAND...: exit status and every pattern (grep -E) in its output. It may
 # take LIMIT seconds, or 150: a limit ends what hangs, on a machine that is busy, too.
 check() {
@@ -46,14 +54,14 @@ check() {
     timeout "${LIMIT:-150}" "$@" >"$tmp/out" 2>&1 || got=$?
     if [ "$got" != "$want" ]; then
         echo "not ok $name: exit $got, want $want"
-        sed 's/^/    /' "$tmp/out" | head -n 8
+        why
         bad=1
         return 0
     fi
     while IFS= read -r pattern; do
         if ! grep -qE -- "$pattern" "$tmp/out"; then
             echo "not ok $name: no line matches '$pattern'"
-            sed 's/^/    /' "$tmp/out" | head -n 8
+            why
             bad=1
             return 0
         fi

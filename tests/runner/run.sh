@@ -18,7 +18,9 @@ test_that dead 'echo ok one; kill -SEGV $$'
 test_that leaves 'echo skip: no compiler; exit 77'
 test_that partly 'echo ok one; echo skip two: no device'
 test_that hangs 'sleep 60'
-# shellcheck disable=SC2016  # the test's own argument
+# shellcheck disable=SC2016  # the test's own arguments
+test_that unsteady 'if [ -e "$0.ran" ]; then echo ok now; else : >"$0.ran"; echo not ok yet; fi'
+# shellcheck disable=SC2016
 test_that given 'echo ok "$1"'
 
 verdict() { # NAME STATUS COUNTS TEST...
@@ -37,5 +39,10 @@ verdict "one that is skipped is no failure" 0 "2 passed, 0 failed, 1 skipped" go
 verdict "a part may be skipped" 0 "1 passed, 0 failed, 1 skipped" partly
 verdict "nothing passed is a failure" 1 "0 passed, 0 failed, 1 skipped" leaves
 verdict "an argument behind a colon" 0 "1 passed, 0 failed, 0 skipped" given:word
+check "one that fails beside others, but not alone: both are shown" 0 '^FAIL x.unsteady' '^    not ok yet' \
+    '^again, alone: ok   x.unsteady' '^3 passed, 0 failed, 0 skipped$' -- \
+    sh "$run" "$tmp/logs" "$B/tests/x/good" "$B/tests/x/unsteady"
+rm "$B/tests/x/unsteady.ran"
+verdict "where many fail none gets a second chance" 1 "2 passed, 5 failed, 0 skipped" bad silent dead hangs unsteady
 verdict "several add up" 1 "3 passed, 2 failed, 0 skipped" good bad silent
 exit $bad
