@@ -75,11 +75,12 @@ $launch -n 3 "$rank" signal "$tmp/ready" >"$tmp/signals" 2>&1 &
 launcher=$!
 until_true 30 lines 3 "$tmp/ready" || :
 kill -USR1 $launcher
-sleep 0.3
+all_said() { [ "$(grep -c 'usr1$' "$tmp/signals")" = 3 ]; }
+until_true 30 all_said || :
 kill -TERM $launcher
 status=0
 wait $launcher || status=$?
-check "signals go on to all" 0 '^\[0\] usr1' '^\[2\] usr1' '^\[0\] term' '^\[1\] term' '^\[2\] term' -- cat "$tmp/signals"
+check "signals go on to all" 0 '^\[0\] usr1' '^\[1\] usr1' '^\[2\] usr1' '^\[0\] term' '^\[1\] term' '^\[2\] term' -- cat "$tmp/signals"
 if [ $status = 9 ]; then echo "ok and the ranks say how it ended"; else echo "not ok status $status"; bad=1; fi
 
 # Other machines, by a remote shell that goes nowhere.
@@ -124,5 +125,4 @@ launcher=$!
 until_true 30 lines 4 "$tmp/pids" || :
 kill -KILL $launcher
 wait $launcher 2>/dev/null || :
-sleep 1.5
 nobody "a launcher that is killed takes its ranks with it, here and elsewhere" "$tmp/pids"

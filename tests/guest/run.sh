@@ -35,7 +35,7 @@ for debug in 0 1; do
         gdb -p "$pid" -batch -ex 'set pagination off' -ex 'set width 0' -ex 'thread apply all bt'
     if [ $debug = 0 ]; then
         :
-    elif perf record -o "$tmp/perf" -p "$pid" -- sleep 0.5 >/dev/null 2>&1; then
+    elif perf record -o "$tmp/perf" -p "$pid" -- sleep 2 >/dev/null 2>&1; then
         check "perf report: the kernel's name" 0 '[0-9a-f]+\.kernel +\[\.\] spin_kernel' -- perf report -i "$tmp/perf" --stdio
     else
         echo "skip perf: not here, or not allowed"

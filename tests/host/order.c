@@ -259,7 +259,7 @@ static void events(void)
     check(saw("12"), "a stream waits for an event of another");
     OK(muEventQuery(f));
     OK(muEventElapsedTime(&ms, e, f));
-    check(ms >= 29 && ms < 3000, "elapsed time is what passed");
+    check(ms >= 29 && ms < 100000, "elapsed time is what passed");
 
     OK(muEventQuery(never));
     OK(muEventSynchronize(never));

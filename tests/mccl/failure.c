@@ -156,7 +156,8 @@ static void orphaned(struct rank *r)
         RANK(r, kill(r->maker, SIGKILL) == 0);
     }
     mcclResult_t e = mcclCommInitRank(&r->comm, r->nranks, r->id, r->rank);
-    RANK(r, e == mcclRemoteError && !r->comm);
+    /* Who comes when that child is dead as well finds nobody: no such id. */
+    RANK(r, (e == mcclRemoteError || e == mcclInvalidUsage) && !r->comm);
 }
 
 /* An id serves one communicator at a time. */
