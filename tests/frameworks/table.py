@@ -32,7 +32,7 @@ def read(path):
         with open(path, encoding="utf-8") as file:
             for line in file:
                 cells = [c.strip() for c in re.split(r"(?<!\\)\|", line.strip())[1:-1]]
-                if len(cells) == len(COLUMNS) and not set(cells[0]) <= set("-"):
+                if len(cells) == len(COLUMNS) and cells[0] != COLUMNS[0][1] and not set(cells[0]) <= set("-"):
                     rows[cells[0]] = cells
     return rows
 
