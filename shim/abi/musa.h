@@ -33,7 +33,7 @@ typedef int MUdevice_attribute, MUdevice_P2PAttribute, MUfunction_attribute, MUf
     MUjit_option, MUpointer_attribute, MUmem_advise, MUmem_range_attribute, MUmemPool_attribute, MUstreamCaptureMode,
     MUstreamCaptureStatus, MUarray_format, MUmemorytype, MUlaunchAttributeID, MUmemLocationType, MUmemAllocationType,
     MUmemAllocationHandleType, MUmemAccess_flags, MUmemAllocationGranularity_flags, MUmemOperationType, MUcomputemode,
-    MUresourcetype, MUresourceViewFormat, MUaddress_mode, MUfilter_mode;
+    MUresourcetype, MUresourceViewFormat, MUaddress_mode, MUfilter_mode, MUmulticastGranularity_flags;
 typedef MUlaunchAttributeID MUstreamAttrID;
 
 typedef struct MUuuid_st {
@@ -188,6 +188,12 @@ typedef struct MUmemAccessDesc_st {
     MUmemLocation location;
     MUmemAccess_flags flags;
 } MUmemAccessDesc;
+
+typedef struct MUmulticastObjectProp_st {
+    unsigned int numDevices;
+    size_t size;
+    unsigned long long handleTypes, flags;
+} MUmulticastObjectProp;
 
 typedef struct MUmemPoolProps_st {
     MUmemAllocationType allocType;

@@ -147,6 +147,17 @@ MU_FN(muMemGetAllocationGranularity, size_t *granularity, const MUmemAllocationP
 MU_FN(muMemGetAllocationPropertiesFromHandle, MUmemAllocationProp *prop, MUmemGenericAllocationHandle handle);
 MU_FN(muMemRetainAllocationHandle, MUmemGenericAllocationHandle *handle, void *addr);
 
+/* multicast objects: no SDK is known to have them; CUDA's names, renamed */
+MU_FN(muMulticastCreate, MUmemGenericAllocationHandle *handle, const MUmulticastObjectProp *prop);
+MU_FN(muMulticastAddDevice, MUmemGenericAllocationHandle handle, MUdevice dev);
+MU_FN(muMulticastBindMem, MUmemGenericAllocationHandle handle, size_t offset, MUmemGenericAllocationHandle memory,
+      size_t memory_offset, size_t size, unsigned long long flags);
+MU_FN(muMulticastBindAddr, MUmemGenericAllocationHandle handle, size_t offset, MUdeviceptr p, size_t size,
+      unsigned long long flags);
+MU_FN(muMulticastUnbind, MUmemGenericAllocationHandle handle, MUdevice dev, size_t offset, size_t size);
+MU_FN(muMulticastGetGranularity, size_t *granularity, const MUmulticastObjectProp *prop,
+      MUmulticastGranularity_flags option);
+
 /* arrays */
 MU_V2(muArrayCreate, MUarray *array, const MUSA_ARRAY_DESCRIPTOR *desc);
 MU_V2(muArray3DCreate, MUarray *array, const MUSA_ARRAY3D_DESCRIPTOR *desc);

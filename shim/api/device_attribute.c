@@ -15,7 +15,6 @@ static const struct {
     {CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, 0},
     {cudaDevAttrNumaConfig, 0},
     {cudaDevAttrNumaId, -1},
-    {CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 0},
     {cudaDevAttrMpsEnabled, 0},
     {cudaDevAttrHostNumaId, 0},
 };
@@ -67,6 +66,8 @@ int cumu_device_attribute(int *value, int attribute, int device)
         *value = (int)(cumu_claimed_cc() % 10);
     else if (attribute == CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED)
         *value = cumu_claimed_cc() >= 90 && !cumu_device_code();
+    else if (attribute == CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED) /* nobody emits multimem for MUSA */
+        *value = cumu_claimed_cc() >= 90 && !cumu_device_code() && cumu_mu_has("muMulticastCreate");
     else if (attribute == cudaDevAttrWarpSize)
         *value = 32; /* PTX knows no other; parts with warps of 128 run four of ours in one of theirs */
     else if (err || !is_shared(attribute)) {

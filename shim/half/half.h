@@ -1,5 +1,5 @@
-/* f16 and bf16 as every part of cumu converts them: exactly to f32; from f32 to the nearest even, any NaN to 0x7fff, as
- * cvt.rn of NVIDIA's devices does. Without branches, so that loops of them become vectors. */
+/* f16, bf16 and floats of 8 bits as every part of cumu converts them: exactly to f32; from f32 to the nearest even, any
+ * NaN to 0x7fff, as cvt.rn of NVIDIA's devices does. Without branches, so that loops of them become vectors. */
 #ifndef CUMU_HALF_H
 #define CUMU_HALF_H
 
@@ -36,6 +36,13 @@ static inline uint32_t f32_to_f16(float x)
     uint32_t h = rest < 0x38800000u ? sub : rest < 0x47800000u ? normal : 0x7c00; /* 65536 and above: infinite */
     return rest > 0x7f800000u ? 0x7fff : sign | h;
 }
+
+static inline float e4m3_to_f32(uint32_t b)
+{
+    uint32_t m = b & 0x7f, bits = m < 8 ? f32_bits((float)(int32_t)m * 0x1p-9f) : (m << 20) + ((127 - 7) << 23);
+    return f32_from((m == 0x7f ? 0x7fc00000u : bits) | (b & 0x80) << 24);
+}
+static inline float e5m2_to_f32(uint32_t b) { return f16_to_f32(b << 8); }
 
 static inline float bf16_to_f32(uint32_t h) { return f32_from(h << 16); }
 static inline uint32_t f32_to_bf16(float x)

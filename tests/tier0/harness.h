@@ -65,8 +65,11 @@ static void t0t_assertion(void *ctx, const struct t0_fault *f)
     t0t_nclaims++;
 }
 
-static const struct t0_env t0t_env = {NULL,     t0t_alloc, t0t_release,   t0t_malloc,
-                                      t0t_free, t0t_print, t0t_assertion, NULL};
+#ifndef T0T_COPIES /* multicast addresses */
+#define T0T_COPIES NULL
+#endif
+static const struct t0_env t0t_env = {NULL,      t0t_alloc,     t0t_release, t0t_malloc, t0t_free,
+                                      t0t_print, t0t_assertion, NULL,        T0T_COPIES};
 
 static struct t0_worker *t0t_worker;
 

@@ -182,6 +182,7 @@ struct host_range { /* one live allocation */
     struct host_mapping *mapping; /* HOST_MEM_MAPPED: vmm.c's, valid under its lock */
     unsigned access;              /* HOST_MEM_MAPPED: MU_MEM_ACCESS_FLAGS_*, of any device */
     bool on_host;                 /* HOST_MEM_MAPPED: memory of the host's, not of a device */
+    bool multicast;               /* HOST_MEM_MAPPED: of a multicast object, which has no memory (multicast.c) */
     struct graph_memory *graph;   /* it belongs to, or NULL (graph_memory.c) */
     bool freeing;                 /* a stream-ordered free is under way */
     bool read_mostly;             /* managed memory: the advice given, for muMemRangeGetAttribute */

@@ -185,6 +185,8 @@ void host_device_refund(struct host_device *d, size_t size);
 
 /* vmm.c: touches addresses that muMemAddressReserve gave out. */
 bool host_vmm_reserved(const void *p, size_t size);
+/* multicast.c: env->copies of t0_env. */
+unsigned host_multicast_copies(void *ctx, uint64_t address, bool write, uint8_t **at, uint64_t *extent);
 unsigned host_vmm_handle_types(const struct host_range *r); /* a mapping may be exported as, else 0 */
 unsigned host_pool_handle_types(MUmemoryPool pool);         /* the same; NULL is fine */
 /* Machine's device and size of a memfd of ours named `musa-WHAT-<device>`; -1 if it is no such one. */

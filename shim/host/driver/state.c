@@ -187,7 +187,8 @@ const struct t0_env *host_kernel_env(MUcontext ctx)
                                     .dev_free = dev_free,
                                     .print = print,
                                     .assertion = assertion,
-                                    .device = nest_call},
+                                    .device = nest_call,
+                                    .copies = host_multicast_copies},
                             .device = ctx->device,
                             .ctx = ctx};
         pthread_mutex_init(&s->heap_lock, NULL);

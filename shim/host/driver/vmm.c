@@ -14,35 +14,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "host/driver/internal.h"
 #include "host/driver/limits.h"
+#include "host/driver/vmm.h"
 
 #define PAGE ((size_t)4096)
-#define GRANULARITY ((size_t)2 << 20) /* that of GPUs: what works here works there */
-
-struct phys { /* one allocation; its handle is its address */
-    uint64_t slab_;
-    int fd;
-    size_t size;
-    bool imported;
-    MUmemAllocationProp prop;
-    struct host_device *device;
-    unsigned handles, mappings; /* it goes when both are 0 */
-};
-
-struct host_mapping {
-    struct phys *phys;
-    unsigned char access[HOST_MAX_DEVICES + 1]; /* the last: the host's */
-};
+#define GRANULARITY HOST_VMM_GRANULARITY
 
 struct reservation {
     uintptr_t base;
     size_t size;
 };
 
-static struct host_slab allocations = HOST_SLAB(struct phys, "allocation");
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* outside the range lock */
-static void *reservations;                               /* tsearch tree */
+static struct host_slab allocations = HOST_SLAB(struct host_phys, "allocation");
+pthread_mutex_t host_vmm_lock = PTHREAD_MUTEX_INITIALIZER;
+static void *reservations; /* tsearch tree */
 
 static int cmp_reservation(const void *a, const void *b)
 {
@@ -59,9 +44,9 @@ static struct reservation *reserved(uintptr_t p, size_t size)
 
 bool host_vmm_reserved(const void *p, size_t size)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&host_vmm_lock);
     bool is = reserved((uintptr_t)p, size) != NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&host_vmm_lock);
     return is;
 }
 
@@ -107,9 +92,9 @@ MUresult muMemAddressReserve(MUdeviceptr *ptr, size_t size, size_t alignment, MU
         return MUSA_ERROR_OUT_OF_MEMORY;
     }
     *v = (struct reservation){(uintptr_t)p, size};
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&host_vmm_lock);
     bool ok = tsearch(v, &reservations, cmp_reservation) != NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&host_vmm_lock);
     if (!ok) {
         munmap(p, size);
         free(v);
@@ -135,7 +120,7 @@ MUresult muMemAddressFree(MUdeviceptr ptr, size_t size)
     if (r)
         return r;
     struct host_range range;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&host_vmm_lock);
     struct reservation *v = reserved(ptr, 1);
     if (!v || v->base != ptr || v->size != size || mapping_in(ptr, ptr + size, &range)) {
         v = NULL;
@@ -144,19 +129,23 @@ MUresult muMemAddressFree(MUdeviceptr ptr, size_t size)
         tdelete(v, &reservations, cmp_reservation);
         munmap((void *)(uintptr_t)ptr, size);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&host_vmm_lock);
     free(v);
     return r;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static MUmemGenericAllocationHandle handle_of(struct phys *a) { return (MUmemGenericAllocationHandle)(uintptr_t)a; }
-
-/* The allocation of a handle that the application holds, or NULL. The lock is held. */
-static struct phys *held(MUmemGenericAllocationHandle handle)
+MUmemGenericAllocationHandle host_phys_handle(struct host_phys *a)
 {
-    struct phys *a = (struct phys *)(uintptr_t)handle;
+    return (MUmemGenericAllocationHandle)(uintptr_t)a;
+}
+
+struct host_phys *host_phys_new(void) { return host_slab_get(&allocations); }
+
+struct host_phys *host_phys_held(MUmemGenericAllocationHandle handle)
+{
+    struct host_phys *a = (struct host_phys *)(uintptr_t)handle;
     return host_slab_live(&allocations, a) && a->handles ? a : NULL;
 }
 
@@ -166,10 +155,12 @@ static bool is_host(const MUmemLocation *l)
            l->type == MU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
 }
 
-static void drop(struct phys *a)
+void host_phys_drop(struct host_phys *a)
 {
     if (a->handles || a->mappings)
         return;
+    if (a->multicast)
+        host_multicast_free(a->multicast);
     close(a->fd);
     if (!a->imported && !is_host(&a->prop.location))
         host_device_refund(a->device, a->size);
@@ -230,7 +221,7 @@ MUresult muMemCreate(MUmemGenericAllocationHandle *handle, size_t size, const MU
     if (paid && !host_device_charge(d, size))
         return MUSA_ERROR_OUT_OF_MEMORY;
     int fd = new_memfd(d, size);
-    struct phys *a = fd >= 0 ? host_slab_get(&allocations) : NULL;
+    struct host_phys *a = fd >= 0 ? host_phys_new() : NULL;
     if (!a) {
         if (fd >= 0)
             close(fd);
@@ -243,7 +234,7 @@ MUresult muMemCreate(MUmemGenericAllocationHandle *handle, size_t size, const MU
     a->prop = *prop;
     a->device = d;
     a->handles = 1;
-    *handle = handle_of(a);
+    *handle = host_phys_handle(a);
     return MUSA_SUCCESS;
 }
 
@@ -252,13 +243,13 @@ MUresult muMemRelease(MUmemGenericAllocationHandle handle)
     MUresult r = host_ready();
     if (r)
         return r;
-    pthread_mutex_lock(&lock);
-    struct phys *a = held(handle);
+    pthread_mutex_lock(&host_vmm_lock);
+    struct host_phys *a = host_phys_held(handle);
     if (a) {
         a->handles--;
-        drop(a);
+        host_phys_drop(a);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&host_vmm_lock);
     return a ? MUSA_SUCCESS : MUSA_ERROR_INVALID_VALUE;
 }
 
@@ -268,14 +259,14 @@ MUresult muMemRetainAllocationHandle(MUmemGenericAllocationHandle *handle, void 
     if (r)
         return r;
     struct host_range range;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&host_vmm_lock);
     if (handle && host_mem_find(addr, &range) && range.kind == HOST_MEM_MAPPED) {
         range.mapping->phys->handles++;
-        *handle = handle_of(range.mapping->phys);
+        *handle = host_phys_handle(range.mapping->phys);
     } else {
         r = MUSA_ERROR_INVALID_VALUE;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&host_vmm_lock);
     return r;
 }
 
@@ -299,13 +290,13 @@ MUresult muMemGetAllocationPropertiesFromHandle(MUmemAllocationProp *prop, MUmem
     MUresult r = host_ready();
     if (r)
         return r;
-    pthread_mutex_lock(&lock);
-    struct phys *a = held(handle);
-    if (a && prop)
+    pthread_mutex_lock(&host_vmm_lock);
+    struct host_phys *a = host_phys_held(handle);
+    if (a && !a->multicast && prop)
         *prop = a->prop;
     else
         r = MUSA_ERROR_INVALID_VALUE;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&host_vmm_lock);
     return r;
 }
 
@@ -319,14 +310,14 @@ MUresult muMemExportToShareableHandle(void *out, MUmemGenericAllocationHandle ha
         return r;
     if (!out || flags || type != MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return MUSA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&lock);
-    struct phys *a = held(handle);
+    pthread_mutex_lock(&host_vmm_lock);
+    struct host_phys *a = host_phys_held(handle);
     int fd = -1;
     if (!a || !(a->prop.requestedHandleTypes & type))
         r = MUSA_ERROR_INVALID_VALUE;
     else if ((fd = fcntl(a->fd, F_DUPFD_CLOEXEC, 0)) < 0)
         r = MUSA_ERROR_OPERATING_SYSTEM;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&host_vmm_lock);
     if (!r)
         *(int *)out = fd;
     return r;
@@ -336,10 +327,10 @@ unsigned host_vmm_handle_types(const struct host_range *r)
 {
     struct host_range now;
     unsigned types = 0;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&host_vmm_lock);
     if (r->mapping && host_mem_find((void *)r->base, &now) && now.mapping == r->mapping)
         types = (unsigned)r->mapping->phys->prop.requestedHandleTypes;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&host_vmm_lock);
     return types;
 }
 
@@ -368,8 +359,31 @@ struct host_device *host_device_numbered(int number)
     return NULL;
 }
 
-/* Imports another process's allocation by its file. The seal against shrinking proves that the exporter's driver
- * made it: a file that shrinks would be a bus error for who maps it. */
+/* A handle of the file that another process gave; its description, which is the file's own, becomes a's. */
+static MUresult adopt(MUmemGenericAllocationHandle *handle, int from, const struct host_phys *like)
+{
+    int fd = fcntl(from, F_DUPFD_CLOEXEC, 0);
+    struct host_phys *a = fd >= 0 ? host_phys_new() : NULL;
+    if (!a) {
+        if (fd >= 0)
+            close(fd);
+        return MUSA_ERROR_OUT_OF_MEMORY;
+    }
+    a->fd = fd;
+    a->size = like->size;
+    a->imported = true; /* the exporter's device has paid for it */
+    a->device = like->device;
+    a->multicast = like->multicast;
+    a->prop = (MUmemAllocationProp){.type = MU_MEM_ALLOCATION_TYPE_PINNED,
+                                    .requestedHandleTypes = MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                    .location = {MU_MEM_LOCATION_TYPE_DEVICE, like->device->ordinal}};
+    a->handles = 1;
+    *handle = host_phys_handle(a);
+    return MUSA_SUCCESS;
+}
+
+/* Imports another process's allocation, or its multicast object, by its file. The seal against shrinking proves that
+ * the exporter's driver made it: a file that shrinks would be a bus error for who maps it. */
 MUresult muMemImportFromShareableHandle(MUmemGenericAllocationHandle *handle, void *os_handle,
                                         MUmemAllocationHandleType type)
 {
@@ -378,31 +392,19 @@ MUresult muMemImportFromShareableHandle(MUmemGenericAllocationHandle *handle, vo
         return r;
     if (!handle || type != MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return MUSA_ERROR_INVALID_VALUE;
-    size_t size;
+    struct host_phys like = {0};
     int from = (int)(intptr_t)os_handle;
-    int number = host_shared_fd_device(from, "musa-allocation", &size);
-    if (number < 0 || !(fcntl(from, F_GET_SEALS) & F_SEAL_SHRINK))
+    int number = host_shared_fd_device(from, "musa-allocation", &like.size);
+    if (!(fcntl(from, F_GET_SEALS) & F_SEAL_SHRINK))
         return MUSA_ERROR_INVALID_VALUE;
-    struct host_device *d = host_device_numbered(number);
-    if (!d)
+    if (number < 0 && !(like.multicast = host_multicast_open(from, &like.size)))
+        return MUSA_ERROR_INVALID_VALUE;
+    like.device = like.multicast ? host_device(0) : host_device_numbered(number);
+    if (!like.device)
         return MUSA_ERROR_INVALID_DEVICE; /* MUSA_VISIBLE_DEVICES hides it here */
-    int fd = fcntl(from, F_DUPFD_CLOEXEC, 0);
-    struct phys *a = fd >= 0 ? host_slab_get(&allocations) : NULL;
-    if (!a) {
-        if (fd >= 0)
-            close(fd);
-        return MUSA_ERROR_OUT_OF_MEMORY;
-    }
-    a->fd = fd;
-    a->size = size;
-    a->imported = true; /* the exporter's device has paid for it */
-    a->device = d;
-    a->prop = (MUmemAllocationProp){.type = MU_MEM_ALLOCATION_TYPE_PINNED,
-                                    .requestedHandleTypes = MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                                    .location = {MU_MEM_LOCATION_TYPE_DEVICE, d->ordinal}};
-    a->handles = 1;
-    *handle = handle_of(a);
-    return MUSA_SUCCESS;
+    if ((r = adopt(handle, from, &like)) && like.multicast)
+        host_multicast_free(like.multicast);
+    return r;
 }
 
 /* ---- mapping --------------------------------------------------------------------------------- */
@@ -420,8 +422,17 @@ MUresult muMemMap(MUdeviceptr ptr, size_t size, size_t offset, MUmemGenericAlloc
     struct host_mapping *m = calloc(1, sizeof *m);
     if (!m)
         return MUSA_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_lock(&lock);
-    struct phys *a = held(handle);
+    pthread_mutex_lock(&host_vmm_lock);
+    struct host_phys *a = host_phys_held(handle);
+    if (a && a->multicast) { /* as CUDA's: until the object is complete */
+        a->mappings++;
+        pthread_mutex_unlock(&host_vmm_lock);
+        host_multicast_wait(a->multicast);
+        pthread_mutex_lock(&host_vmm_lock);
+        a->mappings--;
+        host_phys_drop(a);
+        a = host_phys_held(handle);
+    }
     struct reservation *v = reserved(ptr, 1);
     if (!a || size > a->size || !v || ptr + size > v->base + v->size) {
         r = MUSA_ERROR_INVALID_VALUE;
@@ -432,23 +443,27 @@ MUresult muMemMap(MUdeviceptr ptr, size_t size, size_t offset, MUmemGenericAlloc
                                .kind = HOST_MEM_MAPPED,
                                .device = a->device,
                                .mapping = m,
+                               .multicast = a->multicast != NULL,
                                .on_host = is_host(&a->prop.location)};
     if (!host_range_add(&range)) { /* mapped already */
         r = MUSA_ERROR_INVALID_VALUE;
         goto out;
     }
     void *p = (void *)(uintptr_t)ptr;
-    if (mmap(p, size, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, a->fd, 0) == MAP_FAILED) {
+    /* A multicast object's addresses stay as they were reserved: only multimem instructions may use them. */
+    if (!a->multicast && mmap(p, size, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, a->fd, 0) == MAP_FAILED) {
         host_range_remove(p, HOST_KIND(HOST_MEM_MAPPED), NULL);
         r = MUSA_ERROR_OUT_OF_MEMORY;
         goto out;
     }
     madvise(p, size, MADV_DONTFORK); /* as all device memory */
+    if (a->multicast)
+        host_multicast_changed();
     m->phys = a;
     a->mappings++;
     m = NULL;
 out:
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&host_vmm_lock);
     free(m);
     return r;
 }
@@ -460,7 +475,7 @@ static bool whole_mappings(uintptr_t p, size_t size, unsigned *rights)
     uintptr_t at = p, end = p + size;
     *rights = 0;
     while (at < end && host_mem_find((void *)at, &r) && r.kind == HOST_MEM_MAPPED && r.base == at) {
-        *rights |= r.access;
+        *rights |= r.access | r.multicast;
         at += r.size;
     }
     return at == end && size;
@@ -468,7 +483,7 @@ static bool whole_mappings(uintptr_t p, size_t size, unsigned *rights)
 
 /* Work under way may use what is about to be hidden, and a copy that faults would take the process
  * along. Nothing is locked. */
-static void drain_all(void)
+void host_vmm_drain(void)
 {
     for (MUcontext c = NULL; (c = host_slab_next(&host_contexts, c)) != NULL;)
         host_ctx_drain(c);
@@ -482,11 +497,11 @@ static bool lock_whole(uintptr_t p, size_t size)
     if (!whole_mappings(p, size, &rights))
         return false;
     if (rights)
-        drain_all();
-    pthread_mutex_lock(&lock);
+        host_vmm_drain();
+    pthread_mutex_lock(&host_vmm_lock);
     if (whole_mappings(p, size, &rights))
         return true;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&host_vmm_lock);
     return false;
 }
 
@@ -504,11 +519,13 @@ MUresult muMemUnmap(MUdeviceptr ptr, size_t size)
     struct host_range range;
     for (uintptr_t at = ptr; !r && at < ptr + size; at += range.size) {
         host_range_remove((void *)at, HOST_KIND(HOST_MEM_MAPPED), &range);
+        if (range.multicast)
+            host_multicast_changed();
         range.mapping->phys->mappings--;
-        drop(range.mapping->phys);
+        host_phys_drop(range.mapping->phys);
         free(range.mapping);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&host_vmm_lock);
     return r;
 }
 
@@ -543,12 +560,14 @@ MUresult muMemSetAccess(MUdeviceptr ptr, size_t size, const MUmemAccessDesc *des
         unsigned all = access[HOST_MAX_DEVICES];
         for (int i = 0; i < host_device_count(); i++)
             all |= access[i];
-        if (mprotect((void *)at, range.size, protections[all]))
+        if (range.multicast)
+            host_multicast_changed();
+        else if (mprotect((void *)at, range.size, protections[all]))
             r = MUSA_ERROR_OUT_OF_MEMORY; /* the kernel's limit of mappings */
         else
             host_range_access((void *)at, all);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&host_vmm_lock);
     return r;
 }
 
@@ -564,11 +583,11 @@ MUresult muMemGetAccess(unsigned long long *flags, const MUmemLocation *location
     if (r)
         return r;
     struct host_range range;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&host_vmm_lock);
     if (host_mem_find((void *)(uintptr_t)ptr, &range) && range.kind == HOST_MEM_MAPPED)
         *flags = range.mapping->access[place];
     else
         r = MUSA_ERROR_INVALID_VALUE;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&host_vmm_lock);
     return r;
 }

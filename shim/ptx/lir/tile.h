@@ -10,7 +10,7 @@ enum lir_tile_kind {
     LIR_TILE_TENSOR,      /* cp.async.bulk.tensor and cp.reduce.async.bulk.tensor */
     LIR_TILE_MAP_REPLACE, /* tensormap.replace: field p[1], element p[2] of it */
     LIR_TILE_MAP_COPY,    /* tensormap.cp_fenceproxy: p[1] bytes */
-    LIR_TILE_MULTIMEM,    /* p[1]: LIR_MM_*, p[2]: enum ptx_sub, p[3]: enum ptx_type, p[4]: elements */
+    LIR_TILE_MULTIMEM,    /* see LIR_MM_LOAD */
     LIR_TILE_WGMMA,
     LIR_TILE_TCMMA,
     LIR_TILE_TM_ALLOC,   /* tcgen05.alloc: row 0: address that hears of it, 1: columns */
@@ -74,8 +74,34 @@ enum lir_map_field {
     LIR_MAP_STRIDE_BY_16 = 16 /* texts of before PTX ISA 8.5 give strides without their four low bits */
 };
 
-/* Rows of MULTIMEM: address, then the elements of the value or the result. */
-enum { LIR_MM_LOAD, LIR_MM_STORE, LIR_MM_REDUCE };
+/* MULTIMEM, p[1]: one of these; p[2]: enum ptx_sub, 0: a store or a copy. Rows: the address, then p[4] elements of the
+ * value or the result, p[3]: their type, how many lie in a register << 8, LIR_MM_WIDE. Of BULK the address, what is
+ * copied in shared memory, bytes, mask of those of 16 (if p[4]); p[3]: enum ptx_type. */
+enum { LIR_MM_LOAD, LIR_MM_STORE, LIR_MM_REDUCE, LIR_MM_BULK };
+enum lir_mm_type { /* by size */
+                   LIR_MM_E4M3,
+                   LIR_MM_E5M2,
+                   LIR_MM_LAST_8 = LIR_MM_E5M2,
+                   LIR_MM_F16,
+                   LIR_MM_BF16,
+                   LIR_MM_LAST_16 = LIR_MM_BF16,
+                   LIR_MM_U32,
+                   LIR_MM_S32,
+                   LIR_MM_F32,
+                   LIR_MM_LAST_32 = LIR_MM_F32,
+                   LIR_MM_U64,
+                   LIR_MM_S64,
+                   LIR_MM_F64,
+                   LIR_MM_TYPES
+};
+enum { LIR_MM_WIDE = 1 << 16 /* sums are made in the next wider type: f16 of 8 bits, f32 of 16 */ };
+/* Bytes of a register's value, 0: there is no such record. */
+static inline unsigned lir_mm_size(const struct lir_tile *x)
+{
+    const unsigned type = x->p[3] & 255, pack = x->p[3] >> 8 & 255;
+    const unsigned size = type <= LIR_MM_LAST_8 ? 1 : type <= LIR_MM_LAST_16 ? 2 : type <= LIR_MM_LAST_32 ? 4 : 8;
+    return type < LIR_MM_TYPES && (pack == 1 || (pack == 2 && size <= 2) || (pack == 4 && size == 1)) ? size * pack : 0;
+}
 
 /* Elements of matrices. */
 enum lir_tile_format {
@@ -172,7 +198,8 @@ static inline uint32_t lir_tile_rows(const struct lir_tile *x)
     case LIR_TILE_TENSOR: return LIR_TENSOR_ROWS;
     case LIR_TILE_MAP_REPLACE:
     case LIR_TILE_MAP_COPY: return 2;
-    case LIR_TILE_MULTIMEM: return x->p[4] <= 8 ? 1 + x->p[4] : 0;
+    case LIR_TILE_MULTIMEM:
+        return x->p[1] == LIR_MM_BULK ? 4 : x->p[4] && x->p[4] <= 8 && lir_mm_size(x) ? 1 + x->p[4] : 0;
     case LIR_TILE_WGMMA: return lir_wg_fits(x) ? 2 * lir_wg_sums(x) + (x->p[0] & LIR_WG_A_REGS ? 4 : 1) + 3 : 0;
     case LIR_TILE_TCMMA: {
         const bool scaled = x->p[0] & LIR_TC_SCALED;

@@ -34,13 +34,6 @@ static void collect(struct t0_warp *w, uint8_t *out, const uint32_t *rows, unsig
 
 /* ---- elements to what they are multiplied as ---- */
 
-static f32 e4m3_to_f32(u32 b)
-{
-    u32 m = b & 0x7f;
-    f32 v = m < 8 ? (f32)m * 0x1p-9f : f32_from((m << 20) + ((127 - 7) << 23));
-    return f32_from(f32_bits(m == 0x7f ? NAN : v) | (b & 0x80) << 24);
-}
-
 /* What has 6 and 4 bits: all finite. */
 static f32 small_to_f32(u32 v, unsigned mant, int least)
 {

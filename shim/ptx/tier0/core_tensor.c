@@ -397,6 +397,7 @@ static void tile(struct t0_warp *w, const struct lir_insn *i)
         replace(w, i, x, l);
         break;
     case LIR_TILE_MAP_COPY: copy_map(w, i, x, (unsigned)__builtin_ctz(w->l.mask)); break;
+    case LIR_TILE_MULTIMEM: t0_multimem(w, i, x); break;
     default: t0_tmem(w, i, x);
     }
 }

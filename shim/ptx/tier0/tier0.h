@@ -7,7 +7,8 @@
 
 struct t0_fault;
 struct t0_grid;
-struct t0_env { /* what the machine below gives to kernels; ctx is passed back */
+enum { T0_COPIES = 64 }; /* devices of a multicast object, at most */
+struct t0_env {          /* what the machine below gives to kernels; ctx is passed back */
     void *ctx;
     void *(*global_alloc)(void *ctx, size_t size, size_t align); /* zeroed; freed by global_free */
     void (*global_free)(void *ctx, void *p);
@@ -20,6 +21,9 @@ struct t0_env { /* what the machine below gives to kernels; ctx is passed back *
      * CUDA's cudaErrorNotSupported. */
     uint64_t (*device)(const struct t0_grid *g, const uint32_t block[3], uint32_t thread, uint32_t call,
                        const uint64_t *args);
+    /* The memory of each device behind a multicast address, in at[], and how far on it lies together; 0: it is no such
+     * address, or some device has bound no memory there, or may not do that. NULL: there are none. */
+    unsigned (*copies)(void *ctx, uint64_t address, bool write, uint8_t *at[T0_COPIES], uint64_t *extent);
 };
 
 enum t0_fault_kind {

@@ -61,7 +61,8 @@ static inline struct t0_tensor *t0_tensor_of(const struct t0_warp *w, unsigned r
 {
     return (struct t0_tensor *)(void *)(t0_tile_window(w, rank) + T0_TENSOR_OFFSET);
 }
-void t0_tmem(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x); /* core_tmem.c */
+void t0_tmem(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x);     /* core_tmem.c */
+void t0_multimem(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x); /* core_multimem.c */
 
 /* Memory of the worker for one instruction; raises where there is none. core_tensor.c */
 enum { T0_SCRATCH = 512 << 10 };

@@ -309,6 +309,7 @@ bool lir_lower_async(struct lir_lower *l, const struct ptx_instr *i)
     case PTX_OP_TCGEN05: return lir_lower_tcgen05(l, i);
     case PTX_OP_WGMMA: return lir_lower_wgmma(l, i);
     case PTX_OP_TENSORMAP: return lir_lower_tensormap(l, i);
+    case PTX_OP_MULTIMEM: return lir_lower_multimem(l, i);
     case PTX_OP_MBARRIER: return lower_mbarrier(l, i);
     case PTX_OP_ST_BULK:
     case PTX_OP_CLUSTERLAUNCHCONTROL: return lower_zeros(l, i);

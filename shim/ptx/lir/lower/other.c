@@ -13,7 +13,7 @@ static const struct {
     {PTX_OP_ST_BULK, "no such bulk store"},
     {PTX_OP_WGMMA, "no such operation of warpgroups"},
     {PTX_OP_TENSORMAP, "no such operation on tensor maps"},
-    {PTX_OP_MULTIMEM, "multimem addresses are not supported"},
+    {PTX_OP_MULTIMEM, "no such operation on multimem addresses"},
     {PTX_OP_TCGEN05, "no such operation of tensor memory"},
     {PTX_OP_CLUSTERLAUNCHCONTROL, "no such request or answer"},
 };

@@ -1,4 +1,4 @@
-/* Lowering: copies by tensor maps, changes of such a map, and multimem, each as one LIR_TILE. */
+/* Lowering: copies by tensor maps and changes of such a map, each as one LIR_TILE; what all tiles share. */
 #include "ptx/lir/lower/tile.h"
 
 #include <string.h>

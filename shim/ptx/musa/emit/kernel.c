@@ -72,7 +72,7 @@ void mu_instruction(struct mu_emit *e)
     if (!control(e) && !mu_memory(e) && !mu_warp(e) && !mu_matrix(e) && !mu_texture(e) && !mu_alu(e))
         mu_fail(e,
                 i->op == LIR_TILE || i->op == LIR_WGMMA || i->op == LIR_TCMMA
-                    ? "tensor maps, wgmma and tcgen05 are not supported on MUSA devices (operation %u)"
+                    ? "tensor maps, wgmma, tcgen05 and multimem are not supported on MUSA devices (operation %u)"
                     : "operation %u has no text",
                 i->op);
     if (guarded)
