@@ -130,15 +130,17 @@ class Ran:
         self.info = dict(line.split(" ", 2)[1:] for line in self.lines if re.match(r"info \S+ \S", line))
         begun = [line[10:] for line in self.lines if line.startswith("# running ")]
         self.inside = begun[-1] if begun else "its start"
+        told = self.passed + [why.split(":")[0] for why in self.failed]
+        within = self.status > 0 and bool(begun) and begun[-1] not in told  # a step ended the process
         if self.late:
             self.failed.append(f"{self.inside}: {self.late}")
         elif self.status < 0:
             self.failed.append(f"{self.inside}: ended by signal {-self.status}")
-        elif self.status and not self.failed:
+        elif within or (self.status and not self.failed):
             said = [line for line in self.lines if line.strip()]
             self.failed.append(f"{self.inside}: exit {self.status}: {said[-1] if said else 'nothing said'}")
 
-        self.broken = bool(self.late) or self.status < 0
+        self.broken = bool(self.late) or self.status < 0 or within
 
     def add(self, other):
         """What another process ran of the same steps."""
@@ -207,6 +209,21 @@ def check(cumu, place, files):
     return order[worst] + (f": {reason}" if reason else "")
 
 
+def make_pack(package, place, base, row):
+    """A pack for the package's files from those of another one, and what share of the kernels it has."""
+    build = glob.glob(os.path.join(base, package.get("pack")))
+    if not build:
+        raise install.Failed(f"{package.get('pack')} is not there; another package has it")
+    pack = os.path.join(place.work, "pack")
+    made = subprocess.run([place.cumu, "pack", "make", "--from", *build, "--for", *place.files(package.words("check")),
+                           "-o", pack], capture_output=True, text=True, env=place.env, check=False)
+    share = re.search(r"PTX for \d+ \([^)]*\)", made.stdout)
+    if made.returncode > 1 or not share:
+        raise install.Failed(f"cumu pack make: exit {made.returncode}: {(made.stderr.splitlines() or [''])[-1]}")
+    place.env["CUMU_PTX_PACK"] = pack
+    row["what"] += f"; {share[0]} of the kernels"
+
+
 def agree(verdict, ran):
     """Do the verdict and what happened say the same? What will not run must not; what will must not fail whole."""
     if verdict.startswith("will not run"):
@@ -244,6 +261,12 @@ def run_package(package, place, base, row):
         return False
     row["version"] = place.version
     cumu = place.cumu
+    if package.get("pack"):
+        try:
+            make_pack(package, place, base, row)
+        except install.Failed as why:
+            row["result"] = f"not run: {why}"
+            return False
     row["verdict"] = check(cumu, place, place.files(package.words("check")))
     if row["result"]:
         return True
