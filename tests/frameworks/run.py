@@ -349,6 +349,7 @@ def make_row(package, place, base, write, before):
         good = run_package(package, place, base, row) if write else bool(place.result())
     except Exception as error:  # a row of its own must not keep the others from theirs
         row["result"] = f"not run: {type(error).__name__}: {error}"
+    row["result"] = row["result"].replace(base + os.sep, "")  # where it was tried is nobody's business
     if write:
         write(row)
     if write or not good:

@@ -7,7 +7,7 @@
 # what: all operators of the database, the first 3 samples of each, forward and backward, f32 (int64 or bool where there is no f32); kernels interpreted. cuDNN off
 # check: usr/lib/x86_64-linux-gnu/libtorch_cuda.so*
 # cpu: own
-# env: CUMU_JIT=0 CUMU_COMPUTE_CAPABILITY=9.0 LD_LIBRARY_PATH=/opt/pip/nvidia/cudnn/lib:/usr/lib/python3/dist-packages/torch/lib
+# env: PYTHONHASHSEED=0 CUMU_JIT=0 CUMU_COMPUTE_CAPABILITY=9.0 LD_LIBRARY_PATH=/opt/pip/nvidia/cudnn/lib:/usr/lib/python3/dist-packages/torch/lib
 # parts: 6
 # runs: 1
 # limit: 1800
