@@ -1,5 +1,5 @@
-/* ldmatrix of 8-bit elements, and of 4 and 6 bits that become 8 (sm_100a), st.bulk, and clusterlaunchcontrol, whose
- * answer is always that nothing was cancelled. */
+/* ldmatrix and stmatrix of 8-bit elements, and of 4 and 6 bits that become 8 (sm_100a), st.bulk, and
+ * clusterlaunchcontrol, whose answer is always that nothing was cancelled. */
 #include "tier0/harness.h"
 
 enum { SHARED = 4096, WORDS = 4 };
@@ -58,6 +58,33 @@ static void load(const char *shape, unsigned matrices, const char *type, unsigne
     check(!bad, "%.*s (%u wrong)", (int)strcspn(body, "\n"), body, bad);
 }
 
+/* stmatrix of 16 x 8 bytes: lane 8q + c gives the place of column c of matrix q, whose byte b is of row b; rows are
+ * four lanes' each, which hold two columns, the lower 8 rows in the upper half of the register (CuTe's
+ * SM100_U8x4_STSM_T). */
+static void store_columns(unsigned matrices)
+{
+    char body[900];
+    static const char *const regs[] = {"{%r20}", "{%r20, %r21}", "{%r20, %r21, %r22, %r23}"};
+    unsigned bad = 0, n = 0;
+    for (unsigned k = 0; k < 4; k++)
+        n += (unsigned)snprintf(body + n, sizeof body - n,
+                                "mul.lo.u32 %%r%u, %%r1, 0x9e3779b1; add.u32 %%r%u, %%r%u, %u;\n", 20 + k, 20 + k,
+                                20 + k, k * 0x5ebca6bu);
+    snprintf(body + n, sizeof body - n,
+             "stmatrix.sync.aligned.m16n8.x%u.trans.shared.b8 [%%r2], %s;\nbar.warp.sync -1;\n"
+             "ld.shared.v4.u32 {%%r20, %%r21, %%r22, %%r23}, [%%r2];\n",
+             matrices, regs[matrices / 2]);
+    run(body);
+    for (unsigned lane = 0; lane < 32; lane++)
+        for (unsigned b = 0; b < 16; b++) {
+            const unsigned from = b % 8 * 4 + lane % 8 / 2, e = lane % 2 + b / 8 * 2;
+            const uint32_t reg = from * 0x9e3779b1u + lane / 8 * 0x5ebca6bu;
+            const uint32_t want = lane < 8 * matrices ? reg >> 8 * e & 255 : element(lane, b, 8);
+            bad += (out[lane * WORDS + b / 4] >> b % 4 * 8 & 255) != want;
+        }
+    check(!bad, "stmatrix.m16n8.x%u.trans.b8 (%u wrong)", matrices, bad);
+}
+
 int main(void)
 {
     for (unsigned k = 0; k < SHARED; k++)
@@ -65,6 +92,7 @@ int main(void)
     for (unsigned m = 1; m <= 4; m *= 2) {
         load("m8n16", m, "b8x16.b4x16_p64", 4, false);
         load("m8n16", m, "b8x16.b6x16_p32", 6, false);
+        store_columns(m);
         if (m == 4)
             continue;
         load("m16n16", m, "b8", 8, true);

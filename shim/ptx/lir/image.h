@@ -204,7 +204,7 @@ enum { LIR_FENCE_SYS = 2 }; /* aux of FENCE: up to the whole system; the CPU bac
 enum {
     LIR_LDM_LOG2 = 3 /* of the number of matrices, of 8 rows each */,
     LIR_LDM_TRANS = 4,
-    LIR_LDM_BYTES = 8, /* two are one of 16 x 16 bytes, turned */
+    LIR_LDM_BYTES = 8, /* loads: two are one of 16 x 16 bytes, turned; stores: each is one of 16 x 8, by columns */
     LIR_LDM_B4 = 16,   /* rows are 16 elements of 4 bits, or of 6, which become bytes */
     LIR_LDM_B6 = 32
 };

@@ -168,6 +168,17 @@ static void transpose_bytes(uint32_t upper[LIR_LANES], uint32_t lower[LIR_LANES]
     memcpy(lower, to[8], 128);
 }
 
+/* A matrix of 16 rows and 8 columns of bytes to its columns, one behind the other: lane l holds of rows l / 4 and that
+ * plus 8 the columns 2 * (l % 4) and the next. */
+static void columns_of_bytes(uint32_t words[LIR_LANES])
+{
+    uint8_t to[8][16];
+    for (unsigned l = 0; l < LIR_LANES; l++)
+        for (unsigned e = 0; e < 4; e++)
+            to[l % 4 * 2 + e % 2][l / 4 + e / 2 * 8] = (uint8_t)(words[l] >> 8 * e);
+    memcpy(words, to, sizeof to);
+}
+
 /* ldmatrix and stmatrix: lanes 8q to 8q + 7 give the addresses of the rows of matrix q, 16 bytes each, and lane l
  * holds the two elements l % 4 of row l / 4. Rows of lanes that are not active are left alone. */
 static void matrix_rows(struct t0_warp *w, const struct lir_insn *i, bool store)
@@ -183,6 +194,8 @@ static void matrix_rows(struct t0_warp *w, const struct lir_insn *i, bool store)
             transpose(turned, words[q]);
             memcpy(words[q], turned, sizeof turned);
         }
+        if (store && i->aux & LIR_LDM_BYTES)
+            columns_of_bytes(words[q]);
         for (unsigned r = 0; r < 8; r++) {
             if (!(w->l.mask >> (8 * q + r) & 1))
                 continue;
@@ -195,7 +208,7 @@ static void matrix_rows(struct t0_warp *w, const struct lir_insn *i, bool store)
                 spread((uint8_t *)&words[q][4 * r], i->aux & LIR_LDM_B4 ? 4 : 6);
         }
     }
-    for (unsigned q = 0; i->aux & LIR_LDM_BYTES && q + 1 < n; q += 2)
+    for (unsigned q = 0; !store && i->aux & LIR_LDM_BYTES && q + 1 < n; q += 2)
         transpose_bytes(words[q], words[q + 1]);
     for (unsigned q = 0; !store && q < n && q < 4; q++) {
         uint32_t *d = T0_U32(w, row[q]);

@@ -419,9 +419,10 @@ static void lower_rows(struct lir_lower *l, const struct ptx_instr *i, const str
     const struct ptx_opnd *data = store ? &i->src[1] : &i->dst[0];
     uint32_t row[4] = {0}, first = l->operands.n;
     const bool bytes = w->bytes, big = w->x.m == 16;
-    unsigned regs = w->count << big;
-    if (bytes && !store && w->x.n == 16 ? (big ? !w->trans || w->count == 4 : w->x.m != 8 || w->trans || !w->spread)
-                                        : w->x.m != 8 || w->x.n != 8 || bytes)
+    unsigned regs = w->count << (big && !store);
+    if (bytes && store          ? !big || w->x.n != 8 || !w->trans || w->spread
+        : bytes && w->x.n == 16 ? (big ? !w->trans || w->count == 4 : w->x.m != 8 || w->trans || !w->spread)
+                                : w->x.m != 8 || w->x.n != 8 || bytes)
         lir_fail(l, "matrix access of a form that is not supported");
     if (w->x.k || !w->count || w->ntype || i->nsrc != 1u + store || i->ndst != !store || i->src[0].kind != PTX_O_ADDR)
         lir_fail(l, "matrix access of a form that is not supported");

@@ -144,7 +144,7 @@ static void rows_of(struct mu_emit *e, bool store)
     const uint32_t row[4] = {i->d, i->b, i->c, i->e};
     const bool shared = i->aux & LIR_MEM_SHARED, turned = i->aux & LIR_LDM_TRANS;
     if (i->aux & (LIR_LDM_BYTES | LIR_LDM_B4 | LIR_LDM_B6))
-        mu_fail(e, "ldmatrix of bytes and less is not written for MUSA");
+        mu_fail(e, "ldmatrix and stmatrix of bytes and less are not written for MUSA");
     struct mu_str a = mu_get(e, i->a, i->aux & LIR_MEM_ADDR32 ? 'w' : 'l');
     mu_put(e, shared ? "{\nconst u64 at = (u64)CM_S(%s + %uu);\n" : "{\nconst u64 at = %s + %uu;\n", a.s,
            (unsigned)i->imm);
