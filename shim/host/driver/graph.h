@@ -1,4 +1,4 @@
-/* Graphs inside the CPU driver: what graph.c, graph_node.c, graph_plan.c, graph_exec.c,
+/* Graphs inside the CPU driver: what graph.c, graph_node.c, graph_plan.c, graph_exec.c, graph_device.c,
  * graph_run.c, graph_memory.c, graph_object.c and capture.c share.
  *
  * A graph is a list of nodes; an executable graph keeps a private copy of the graph it was made
@@ -57,6 +57,11 @@ struct MUgraphExec_st {
     MUcontext ctx;
     uint64_t flags;
     struct host_work *last; /* of its launches, so that they follow each other */
+    /* for launches by kernels: */
+    bool uploaded;       /* args are those of the plan */
+    unsigned char *args; /* of all kernels, as they were then */
+    unsigned running;    /* launches of it that have begun */
+    bool behind;         /* one is to come behind what runs */
 };
 
 extern pthread_mutex_t host_graphs; /* all of the above, and captures */
@@ -170,6 +175,25 @@ bool plan_follows(const struct graph_plan *plan, uint32_t a, uint32_t b);
 
 /* Puts one launch into the stream, after the exec's previous one. */
 MUresult graph_launch(MUgraphExec exec, MUstream s);
+
+/* Takes the arguments of the plan's kernels for launches by kernels. */
+MUresult graph_upload(MUgraphExec exec);
+struct graph_env;
+struct graph_run;
+/* A launch of what has been uploaded; without the lock it runs, and goes. */
+MUresult graph_run_again(MUgraphExec exec, MUcontext ctx, struct graph_run **made);
+MUresult graph_run_now(struct graph_run *run, struct graph_env *env);
+void graph_run_drop(struct graph_run *run);
+
+/* ---- graph_device.c -------------------------------------------------------------------------- */
+
+/* May kernels launch it? *ctx is NULL before, and then the context of its nodes. */
+MUresult graph_device_check(MUgraph g, MUcontext *ctx, MUgraphNode *bad, MUgraphInstantiateResult *why);
+/* Runs a launch of the host's, and all that its kernels launch; device: of a graph that they may launch. Without the
+ * lock, as all that follow. */
+MUresult graph_env_run(MUgraphExec exec, bool device, struct graph_run *run, MUcontext ctx);
+/* What this thread runs is part of that launch; returns the one before, to be given back. */
+struct graph_env *graph_env_enter(struct graph_env *now);
 
 /* ---- graph_memory.c -------------------------------------------------------------------------- */
 

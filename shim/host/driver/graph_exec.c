@@ -1,5 +1,6 @@
 /* Executable graphs: instantiation, updates as a whole and node by node, launch and destruction. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/driver/graph.h"
@@ -36,8 +37,15 @@ static MUresult instantiate(MUgraphExec *exec, MUgraph g, uint64_t flags, MUgrap
     *why = MUSA_GRAPH_INSTANTIATE_ERROR;
     if (!exec || !graph_live(g) || g->owner || g->captures || flags & ~EXEC_FLAGS)
         return MUSA_ERROR_INVALID_VALUE;
-    if (flags & MUSA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
-        return MUSA_ERROR_NOT_SUPPORTED; /* launches by kernels */
+    MUcontext one = NULL;
+    if (flags & MUSA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) {
+        MUresult r = flags & MUSA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH
+                         ? MUSA_ERROR_INVALID_VALUE
+                         : graph_device_check(g, &one, error_node, why);
+        if (r)
+            return r;
+        *why = MUSA_GRAPH_INSTANTIATE_ERROR;
+    }
     if (g->execs && graph_single(g))
         return MUSA_ERROR_NOT_SUPPORTED;
     MUgraphExec e = host_slab_get(&host_exec_slab);
@@ -55,6 +63,8 @@ static MUresult instantiate(MUgraphExec *exec, MUgraph g, uint64_t flags, MUgrap
     e->source = g;
     e->ctx = host_current();
     e->flags = flags;
+    if (flags & MUSA_GRAPH_INSTANTIATE_FLAG_UPLOAD && flags & MUSA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
+        (void)graph_upload(e); /* arguments that are missing a launch will tell */
     g->execs++;
     *exec = e;
     *why = MUSA_GRAPH_INSTANTIATE_SUCCESS;
@@ -126,6 +136,7 @@ static MUresult destroy(MUgraphExec e)
     plan_unref(e->plan);
     graph_free(e->copy);
     host_work_unref(e->last);
+    free(e->args);
     host_slab_put(&host_exec_slab, e);
     return MUSA_SUCCESS;
 }
@@ -142,7 +153,7 @@ static MUresult refresh(MUgraphExec e)
     if (e->changed && !r) {
         plan_unref(e->plan);
         e->plan = plan;
-        e->changed = false;
+        e->changed = e->uploaded = false;
     }
     return r;
 }
@@ -183,14 +194,21 @@ MUresult muGraphLaunch(MUgraphExec e, MUstream stream)
     return r || !host_config()->launch_blocking ? r : muStreamSynchronize(stream);
 }
 
-/* The device is this machine: an upload has nothing to carry, but checks what a launch would. */
+static MUresult upload(MUgraphExec e)
+{
+    MUresult r = exec_live(e) ? refresh(e) : MUSA_ERROR_INVALID_VALUE;
+    return r || !(e->flags & MUSA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) ? r : graph_upload(e);
+}
+
+/* The device is this machine: an upload has nothing to carry but arguments for launches by kernels, and checks what a
+ * launch would. */
 MUresult muGraphUpload(MUgraphExec e, MUstream stream)
 {
     MUstream s;
     MUresult r = host_stream_of(stream, &s);
     if (r)
         return r;
-    GRAPH_ENTRY(exec_live(e) ? refresh(e) : MUSA_ERROR_INVALID_VALUE);
+    GRAPH_ENTRY(upload(e));
 }
 
 /* ---- updates --------------------------------------------------------------------------------- */

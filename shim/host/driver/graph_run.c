@@ -13,6 +13,9 @@
 struct graph_run {
     struct graph_plan *plan;
     MUcontext ctx;
+    MUgraphExec exec;          /* by its value: it may be gone */
+    bool device;               /* kernels may launch it */
+    struct graph_env *env;     /* that it runs in */
     unsigned char *args;       /* of all kernels, as they were at the launch */
     struct host_work **points; /* by plan_node.event.point */
     _Atomic uint32_t *pending; /* by node: dependencies that are not done */
@@ -35,7 +38,7 @@ struct helper {
 };
 
 static MUresult run_plan(struct graph_run *run);
-static MUresult run_new(struct graph_plan *plan, MUcontext ctx, struct graph_run **made);
+static MUresult run_new(struct graph_plan *plan, MUcontext ctx, const void *args, struct graph_run **made);
 static void run_unref(struct graph_run *run);
 
 /* ---- one node -------------------------------------------------------------------------------- */
@@ -54,9 +57,10 @@ static MUresult run_conditional(struct graph_run *run, const struct plan_node *n
     struct graph_plan *body;
     while (!r && !run->ctx->error && (body = chosen(n))) {
         struct graph_run *inner;
-        if ((r = run_new(body, run->ctx, &inner)))
+        if ((r = run_new(body, run->ctx, NULL, &inner)))
             break;
         inner->order = run->order;
+        inner->env = run->env;
         r = run_plan(inner);
         run_unref(inner);
         if (n->conditional.type != MU_GRAPH_COND_TYPE_WHILE)
@@ -96,7 +100,9 @@ static void do_node(struct graph_run *run, uint32_t i)
     MUcontext ctx = n->ctx ? n->ctx : run->ctx;
     if (!run->broken && !ctx->error) {
         const struct host_running before = host_order_run((struct host_running){run->order, run->plan, i});
+        struct graph_env *env = graph_env_enter(run->env);
         MUresult r = run_node(run, n);
+        graph_env_enter(env);
         host_order_run(before);
         if (r) {
             host_log(2, "graph node of type %d: error %d", n->type, host_failure_code(r));
@@ -261,32 +267,47 @@ static MUresult run_plan(struct graph_run *run)
 /* ---- launches -------------------------------------------------------------------------------- */
 
 /* The values of the kernels' arguments are taken here, from where the nodes' pointers lead. */
-static MUresult pack(struct graph_run *run)
+static MUresult pack(const struct graph_plan *plan, unsigned char *args)
 {
-    const struct graph_plan *plan = run->plan;
     MUresult r = MUSA_SUCCESS;
     for (uint32_t i = 0; i < plan->n && !r; i++) {
         const struct plan_node *n = &plan->node[i];
         if (n->type == MU_GRAPH_NODE_TYPE_KERNEL)
-            r = host_kernel_pack(n->kernel.launch.f, n->kernel.params, n->kernel.extra, run->args + n->kernel.args);
+            r = host_kernel_pack(n->kernel.launch.f, n->kernel.params, n->kernel.extra, args + n->kernel.args);
     }
+    return r;
+}
+
+static unsigned char *new_args(const struct graph_plan *plan)
+{
+    unsigned char *args = plan->args ? aligned_alloc(HOST_PARAMS_ALIGN, plan->args) : NULL;
+    if (args)
+        memset(args, 0, plan->args);
+    return args;
+}
+
+MUresult graph_upload(MUgraphExec e)
+{
+    const struct graph_plan *plan = e->plan;
+    free(e->args);
+    e->args = new_args(plan);
+    MUresult r = plan->args && !e->args ? MUSA_ERROR_OUT_OF_MEMORY : pack(plan, e->args);
+    e->uploaded = !r;
     return r;
 }
 
 /* Makes a run of a plan: a launch has counters, arguments and points of its own, so that one graph may be under way
  * several times and be changed meanwhile. Graphs in which nodes may block get more threads, as one that waits does
- * no work. */
-static MUresult run_new(struct graph_plan *plan, MUcontext ctx, struct graph_run **made)
+ * no work. args: of the kernels; NULL: they are where the nodes' pointers lead. */
+static MUresult run_new(struct graph_plan *plan, MUcontext ctx, const void *args, struct graph_run **made)
 {
     struct graph_run *run = calloc(1, sizeof *run);
     if (!run)
         return MUSA_ERROR_OUT_OF_MEMORY;
     run->pending = malloc((plan->n + 1) * sizeof *run->pending);
     run->ready = malloc((plan->n + 1) * sizeof *run->ready);
-    run->args = plan->args ? aligned_alloc(HOST_PARAMS_ALIGN, plan->args) : NULL;
+    run->args = new_args(plan);
     run->points = plan->points ? calloc(plan->points, sizeof *run->points) : NULL;
-    if (run->args)
-        memset(run->args, 0, plan->args);
     plan->refs++;
     run->plan = plan;
     run->ctx = ctx;
@@ -297,7 +318,10 @@ static MUresult run_new(struct graph_plan *plan, MUcontext ctx, struct graph_run
     pthread_cond_init(&run->changed, NULL);
     MUresult r = !run->pending || !run->ready || (plan->args && !run->args) || (plan->points && !run->points)
                      ? MUSA_ERROR_OUT_OF_MEMORY
-                     : pack(run);
+                 : args ? MUSA_SUCCESS
+                        : pack(plan, run->args);
+    if (args && !r && plan->args)
+        memcpy(run->args, args, plan->args);
     if (r) {
         run_unref(run);
         return r;
@@ -338,8 +362,24 @@ static MUresult run_op(void *arg)
     struct graph_run *run = arg;
     run->order = host_order_running().order;
     graph_values_reset(run->plan->values);
+    return graph_env_run(run->exec, run->device, run, run->ctx);
+}
+
+MUresult graph_run_again(MUgraphExec e, MUcontext ctx, struct graph_run **made)
+{
+    for (uint32_t i = 0; i < e->plan->n; i++)
+        if (e->plan->node[i].type == MU_GRAPH_NODE_TYPE_KERNEL && !host_function_live(e->plan->node[i].kernel.launch.f))
+            return MUSA_ERROR_INVALID_HANDLE;
+    return run_new(e->plan, ctx, e->args ? e->args : (unsigned char *)"", made);
+}
+
+MUresult graph_run_now(struct graph_run *run, struct graph_env *env)
+{
+    run->env = env;
     return run_plan(run);
 }
+
+void graph_run_drop(struct graph_run *run) { run_unref(run); }
 
 static void drop_op(void *arg) { run_unref(arg); }
 
@@ -351,10 +391,14 @@ MUresult graph_launch(MUgraphExec exec, MUstream s)
             return MUSA_ERROR_INVALID_HANDLE;
     bool auto_free = exec->flags & MUSA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     struct graph_run *run;
-    MUresult r = run_new(plan, s->ctx, &run);
+    MUresult r = run_new(plan, s->ctx, NULL, &run);
     if (r)
         return r;
-    if (plan->memory)
+    run->exec = exec;
+    run->device = (exec->flags & MUSA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0;
+    if (run->device)
+        r = graph_upload(exec); /* which a launch is, too */
+    if (!r && plan->memory)
         r = graph_memory_launch(plan, auto_free);
     if (!r && plan->points)
         r = take_points(run);

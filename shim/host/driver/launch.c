@@ -119,6 +119,7 @@ MUresult host_kernel_run(const struct host_kernel_launch *k, void *params)
 {
     MUcontext ctx = k->f->module->ctx;
     struct t0_grid g = host_grid_of(k, ctx, params);
+    g.graph_exec = graph_env_exec();
     host_fault_arm();
     return run_grid(k->f, ctx, &g, NULL);
 }

@@ -515,6 +515,7 @@ MUresult nest_run(MUfunction f, MUcontext ctx, struct t0_grid *g, const struct h
     pthread_cond_init(&all->changed, NULL);
     all->ctx = ctx;
     all->origin = origin;
+    all->graph = graph_env_current();
     all->running = 1;
     for (unsigned k = 0; k < NEST_LEVELS; k++)
         all->ready_end[k] = &all->ready[k];

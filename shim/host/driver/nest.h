@@ -25,7 +25,7 @@ enum nest_error {
     NEST_NOT_SUPPORTED = 801
 };
 
-enum nest_kind { NEST_GRID, NEST_COPY, NEST_SET, NEST_RECORD, NEST_WAIT, NEST_GRAPH };
+enum nest_kind { NEST_GRID, NEST_COPY, NEST_SET, NEST_RECORD, NEST_WAIT };
 
 struct nest_region { /* of a copy or a memset: up to three dimensions, widths in bytes */
     char *to;
@@ -82,7 +82,6 @@ struct nest {
     /* the others */
     struct nest_region region;
     struct nest_mark *mark;
-    MUgraphExec graph;
 };
 
 struct nest_event {
@@ -108,8 +107,9 @@ struct nest_family { /* all that one launch of the host's leads to */
     unsigned running, held; /* pieces that run; of these, those with threads that wait in a call */
     bool done;
     _Atomic bool failed;
-    MUresult result;    /* of the first that failed */
-    void *piece, *slab; /* of memory for arguments: free ones; all, for the end */
+    struct graph_env *graph; /* that the host's launch is a node of, or NULL */
+    MUresult result;         /* of the first that failed */
+    void *piece, *slab;      /* of memory for arguments: free ones; all, for the end */
 };
 
 static inline struct nest *nest_of(const struct t0_grid *g) { return g->nest; }
@@ -140,6 +140,14 @@ const struct t1_nest_shim *nest_shim(void); /* NULL: nobody has said so */
 /* env->device. */
 uint64_t nest_call(const struct t0_grid *g, const uint32_t block[3], uint32_t thread, uint32_t call,
                    const uint64_t *args);
+
+/* ---- graph_device.c -------------------------------------------------------------------------- */
+
+struct graph_env;
+struct graph_env *graph_env_current(void); /* of the node that this thread runs; NULL: it runs none */
+uint64_t graph_env_exec(void);             /* the executable graph's handle; 0: none */
+/* A launch of a graph by a kernel of another; the result is a nest_error. */
+int graph_launch_by_kernel(struct graph_env *env, uint64_t exec, uint64_t stream);
 
 /* ---- launch.c -------------------------------------------------------------------------------- */
 

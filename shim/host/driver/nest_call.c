@@ -515,6 +515,7 @@ static int answer_call(const struct caller *c, unsigned call, const uint64_t *a)
     case LIR_DEVICE_Memset3DAsync: return set_space(c, a);
     case LIR_DEVICE_Malloc: return allocate(c, a[0], a[1]);
     case LIR_DEVICE_Free: return release(c, a[0]);
+    case LIR_DEVICE_GraphLaunch: return graph_launch_by_kernel(c->grid->family->graph, a[0], a[1]);
     default: return answer_locked(c, call, a);
     }
 }

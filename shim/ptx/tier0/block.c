@@ -301,7 +301,7 @@ static bool same_launch(const struct t0_worker *w, const struct t0_grid *g)
     return w->last_serial == g->kernel->serial && l->params == g->params && !memcmp(l->grid, g->grid, sizeof g->grid) &&
            !memcmp(l->block, g->block, sizeof g->block) && !memcmp(l->cluster, g->cluster, sizeof g->cluster) &&
            l->dynamic_shared == g->dynamic_shared && l->grid_id == g->grid_id && l->envreg12 == g->envreg12 &&
-           l->nsm == g->nsm;
+           l->graph_exec == g->graph_exec && l->nsm == g->nsm;
 }
 
 /* Makes room for `count` blocks that run together (cooperative grids, clusters). Memory is kept from launch to

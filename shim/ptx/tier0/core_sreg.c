@@ -50,6 +50,7 @@ uint64_t t0_sreg_fixed(const struct t0_block *b, unsigned warp, unsigned lane, u
     case PTX_SR_SMID: return b->worker->smid;
     case PTX_SR_NSMID: return g->nsm;
     case PTX_SR_GRIDID: return g->grid_id;
+    case PTX_SR_CURRENT_GRAPH_EXEC: return g->graph_exec;
     case PTX_SR_LANEMASK_EQ: return 1u << lane;
     case PTX_SR_LANEMASK_LT: return (1u << lane) - 1;
     case PTX_SR_LANEMASK_LE: return ((1u << lane) - 1) | 1u << lane;

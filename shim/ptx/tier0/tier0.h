@@ -99,6 +99,7 @@ struct t0_grid { /* one launch; constant while it runs */
     const struct t0_env *env;
     uint64_t grid_id;
     uint64_t envreg12;            /* %envreg2:%envreg1, grid-barrier workspace of cooperative launches */
+    uint64_t graph_exec;          /* %current_graph_exec */
     uint32_t nsm;                 /* %nsmid */
     uint32_t cluster[3];          /* blocks of a cluster, which divide the grid; 0 = launched without */
     bool cooperative;             /* blocks wait for each other: one that does yields soon */

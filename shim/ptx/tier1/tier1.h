@@ -7,7 +7,7 @@
 
 #include "ptx/tier0/tier0.h"
 
-#define T1_VERSION 15u /* of emitted text and of struct t1_block: part of the cache key */
+#define T1_VERSION 16u /* of emitted text and of struct t1_block: part of the cache key */
 
 /* What may be assumed of blockDim; decided by t1_shape at launch, part of the cache key. */
 enum t1_shape {
@@ -110,7 +110,7 @@ struct t1_block {
     uint32_t nthreads, nwarps;
     uint32_t dynamic_shared, shared_size; /* shared_size: all of it */
     uint32_t smid, nsm;
-    uint64_t grid_id, envreg12;
+    uint64_t grid_id, envreg12, graph_exec;
     uint8_t *stacks; /* nwarps stacks of stack_size bytes, for kernels with barriers */
     uint64_t stack_size;
     struct t1_fibre *current; /* the warp that runs now; owned by the object */

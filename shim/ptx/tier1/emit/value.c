@@ -204,7 +204,10 @@ static struct t1_arg sreg(struct t1_emit *e, unsigned r)
         a.kind = T1_K_PRED;
         a.s[0] = "g->explicit_cluster";
         break;
-    case PTX_SR_CURRENT_GRAPH_EXEC: return t1_const(e, T1_K_64, 0);
+    case PTX_SR_CURRENT_GRAPH_EXEC:
+        a.kind = T1_K_64;
+        a.s[0] = "g->graph_exec";
+        break;
     case PTX_SR_RESERVED_SMEM_BEGIN:
     case PTX_SR_RESERVED_SMEM_END:
     case PTX_SR_RESERVED_SMEM_CAP:

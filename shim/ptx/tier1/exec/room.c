@@ -102,6 +102,7 @@ bool t1_room_prepare(struct t1_room *r, const struct t1_object *o, const struct 
     b->explicit_cluster = g->cluster[0] != 0;
     b->cluster_shared = arena; /* the block's own follows from its rank */
     b->envreg12 = g->envreg12;
+    b->graph_exec = g->graph_exec;
     b->local_stride = rec->local_size ? rec->local_size + 64 : 0;
     if (b->stacks)
         t0_stack_clean(b->stacks, r->stack_room);

@@ -17,7 +17,7 @@ struct t1_block {
     uint32_t nthreads, nwarps;
     uint32_t dynamic_shared, shared_size;
     uint32_t smid, nsm;
-    uint64_t grid_id, envreg12;
+    uint64_t grid_id, envreg12, graph_exec;
     uint8_t *stacks;
     uint64_t stack_size;
     struct t1_fibre *current;
