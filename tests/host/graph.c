@@ -439,7 +439,7 @@ static void destructor(void *p) { destroyed += *(int *)p; }
 
 static bool comes_to(int n)
 {
-    for (int i = 0; i < 500 && destroyed != n; i++)
+    for (int i = 0; i < 30000 && destroyed != n; i++)
         sleep_ms(2);
     return destroyed == n;
 }
@@ -476,6 +476,77 @@ static void test_objects(void)
     MUST(muStreamSynchronize(stream));
     check(comes_to(1), "destroyed with the last of them");
     IS(muUserObjectRetain(o, 1), MUSA_ERROR_INVALID_VALUE);
+}
+
+static _Atomic bool let_go;
+static void held(void *p)
+{
+    (void)p;
+    while (!let_go)
+        sleep_ms(1);
+}
+
+/* A graph of one host node whose argument is an object's, which the graph alone holds. */
+static MUgraph with_object(MUgraphNode *node)
+{
+    static int one = 1;
+    MUuserObject o;
+    MUgraph g;
+    MUSA_HOST_NODE_PARAMS h = {held, &one};
+    MUST(muGraphCreate(&g, 0));
+    MUST(muGraphAddHostNode(node, g, NULL, 0, &h));
+    MUST(muUserObjectCreate(&o, &one, destructor, 1, MU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    MUST(muGraphRetainUserObject(g, o, 1, MU_GRAPH_USER_OBJECT_MOVE));
+    return g;
+}
+
+/* What an executable graph takes over by an update is held by it: captured calls of libraries are such nodes. */
+static void test_updated_objects(void)
+{
+    MUgraphNode node, child;
+    MUgraphExec e;
+    MUgraphExecUpdateResultInfo info;
+    int before = destroyed;
+    MUgraph g = with_object(&node), next = with_object(&node), last = with_object(&node), outer;
+    MUST(muGraphInstantiateWithFlags(&e, g, 0));
+    MUST(muGraphExecUpdate(e, next, &info));
+    MUST(muGraphDestroy(next));
+    MUST(muGraphLaunch(e, stream));
+    MUST(muGraphExecUpdate(e, last, &info));
+    MUST(muGraphDestroy(last));
+    MUST(muGraphLaunch(e, stream));
+    check(destroyed == before, "held by the launches");
+    let_go = true;
+    MUST(muStreamSynchronize(stream));
+    check(comes_to(before + 1), "what an update replaced goes");
+    MUST(muGraphExecDestroy(e));
+    check(comes_to(before + 2), "and what it brought with the executable graph");
+    MUST(muGraphCreate(&outer, 0));
+    MUST(muGraphAddChildGraphNode(&child, outer, NULL, 0, g));
+    MUST(muGraphDestroy(g));
+    MUST(muGraphInstantiateWithFlags(&e, outer, 0));
+    MUST(muGraphDestroy(outer));
+    let_go = false;
+    MUST(muGraphLaunch(e, stream));
+    MUST(muGraphExecDestroy(e));
+    check(destroyed == before + 2, "a launch holds what a child graph brought");
+    let_go = true;
+    MUST(muStreamSynchronize(stream));
+    check(comes_to(before + 3), "until it is done");
+    g = with_object(&node), next = with_object(&node);
+    MUST(muGraphCreate(&outer, 0));
+    MUST(muGraphAddChildGraphNode(&child, outer, NULL, 0, g));
+    MUST(muGraphInstantiateWithFlags(&e, outer, 0));
+    MUST(muGraphExecChildGraphNodeSetParams(e, child, next));
+    MUST(muGraphDestroy(next));
+    MUST(muGraphLaunch(e, stream));
+    MUST(muStreamSynchronize(stream));
+    check(destroyed == before + 3, "a child's update is held");
+    MUST(muGraphExecDestroy(e));
+    check(comes_to(before + 4), "until the executable graph goes");
+    MUST(muGraphDestroy(outer));
+    MUST(muGraphDestroy(g));
+    check(comes_to(before + 5), "the last one");
 }
 
 /* ---- bad handles ----------------------------------------------------------------------------- */
@@ -551,6 +622,7 @@ int main(void)
     test_events();
     test_memory();
     test_objects();
+    test_updated_objects();
     test_garbage();
     return check_end("host graph");
 }

@@ -156,6 +156,7 @@ void graph_free(MUgraph g)
         release_node(n);
     }
     graph_objects_unref(g->objects);
+    graph_objects_unref(g->updated);
     graph_values_unref(g->values);
     if (g->private)
         free(g);
@@ -219,8 +220,7 @@ MUgraph graph_copy(MUgraph g, bool private)
         }
     }
     free(at);
-    if (ok && g->objects)
-        ok = (copy->objects = graph_objects_copy(g->objects)) != NULL;
+    ok = ok && graph_objects_add(&copy->objects, g->objects) && graph_objects_add(&copy->updated, g->updated);
     if (!ok) {
         graph_free(copy);
         return NULL;

@@ -45,6 +45,7 @@ struct MUgraph_st {
     unsigned execs;                /* made from it and not destroyed */
     unsigned captures;             /* under way into it */
     struct graph_objects *objects; /* or NULL */
+    struct graph_objects *updated; /* those of the graph whose nodes' parameters it took last; or NULL */
     struct graph_values *values;   /* of conditionals, shared with copies; or NULL */
 };
 
@@ -223,9 +224,9 @@ void capture_forget(MUevent e); /* host_capture_forget_event under the lock */
 
 /* ---- graph_object.c -------------------------------------------------------------------------- */
 
-/* References of a graph to user objects, shared by the plans made from it. */
-struct graph_objects *graph_objects_ref(struct graph_objects *o);
-struct graph_objects *graph_objects_copy(struct graph_objects *o);
+/* References of a graph, or of a plan made from it, to user objects. */
+/* Adds a reference to each of `from` (NULL: of none) to *to, which may be none yet. False: no memory. */
+bool graph_objects_add(struct graph_objects **to, const struct graph_objects *from);
 void graph_objects_unref(struct graph_objects *o); /* destructors run later, on a thread of ours */
 
 #endif

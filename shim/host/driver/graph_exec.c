@@ -264,6 +264,16 @@ static bool update_graph(struct update *u, MUgraph old, MUgraph new)
                 memcmp(&a->in.at[i].data, &b->in.at[i].data, sizeof a->in.at[i].data))
                 return differ(u, MU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, b, b->in.at[i].node);
     }
+    /* The new parameters may lie in what the new graph's objects own, and it may be destroyed. */
+    struct graph_objects *objects = NULL;
+    if (u->apply && (!graph_objects_add(&objects, new->objects) || !graph_objects_add(&objects, new->updated))) {
+        graph_objects_unref(objects);
+        return differ(u, MU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, NULL, NULL);
+    }
+    if (u->apply) {
+        graph_objects_unref(old->updated);
+        old->updated = objects;
+    }
     for (MUgraphNode a = old->first, b = new->first; a; a = a->next, b = b->next)
         if (!update_node(u, a, b))
             return false;

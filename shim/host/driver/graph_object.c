@@ -100,13 +100,6 @@ MUresult muUserObjectRelease(MUuserObject o, unsigned int count)
 
 /* ---- what graphs hold ------------------------------------------------------------------------ */
 
-struct graph_objects *graph_objects_ref(struct graph_objects *o)
-{
-    if (o)
-        o->refs++;
-    return o;
-}
-
 void graph_objects_unref(struct graph_objects *o)
 {
     if (!o || atomic_fetch_sub(&o->refs, 1) > 1)
@@ -117,20 +110,25 @@ void graph_objects_unref(struct graph_objects *o)
     free(o);
 }
 
-struct graph_objects *graph_objects_copy(struct graph_objects *o)
+bool graph_objects_add(struct graph_objects **to, const struct graph_objects *from)
 {
-    struct graph_objects *c = calloc(1, sizeof *c);
-    if (!c || !(c->at = malloc((o->n + 1) * sizeof *c->at))) {
-        free(c);
-        return NULL;
+    if (!from || !from->n)
+        return true;
+    if (!*to && !(*to = calloc(1, sizeof **to)))
+        return false;
+    struct graph_objects *l = *to;
+    if (!l->refs)
+        l->refs = 1;
+    void *grown = realloc(l->at, (l->n + from->n) * sizeof *l->at);
+    if (!grown)
+        return false;
+    l->at = grown;
+    for (size_t i = 0; i < from->n; i++) { /* one reference is enough: the list goes as a whole */
+        l->at[l->n].object = from->at[i].object;
+        l->at[l->n++].count = 1;
+        from->at[i].object->refs++;
     }
-    c->refs = 1;
-    for (; c->n < o->n; c->n++) { /* one reference is enough: the copy goes as a whole */
-        c->at[c->n].object = o->at[c->n].object;
-        c->at[c->n].count = 1;
-        c->at[c->n].object->refs++;
-    }
-    return c;
+    return true;
 }
 
 /* Gives references to a user object to a graph. Copies of the graph share the list, as they share its lifetime's

@@ -14,6 +14,7 @@ struct builder {
     size_t edges, edge_room;
     uint32_t points;
     size_t args;
+    struct graph_objects *objects; /* of the graph and of its child graphs, which may go before a launch is done */
     MUresult error;
 };
 
@@ -114,6 +115,8 @@ static MUgraphNode add_graph(struct builder *b, MUgraph g, const uint32_t *begin
         b->error = MUSA_ERROR_OUT_OF_MEMORY;
         return NULL;
     }
+    if (!graph_objects_add(&b->objects, g->objects) || !graph_objects_add(&b->objects, g->updated))
+        b->error = MUSA_ERROR_OUT_OF_MEMORY;
     for (MUgraphNode n = g->first; n && !b->error; n = n->next, i++) {
         bool child = n->p.type == MU_GRAPH_NODE_TYPE_GRAPH;
         first[i] = new_entry(b, child || n->disabled ? MU_GRAPH_NODE_TYPE_EMPTY : n->p.type);
@@ -258,12 +261,13 @@ MUresult plan_new(MUgraph g, struct graph_plan **plan, MUgraphNode *error_node)
         made->refs = 1;
         made->points = b.points;
         made->args = b.args;
-        made->objects = graph_objects_ref(g->objects);
+        made->objects = b.objects;
         made->values = graph_values_ref(g->values);
         *plan = made;
     } else {
         for (uint32_t i = 0; i < b.n; i++)
             free_node(&b.node[i]);
+        graph_objects_unref(b.objects);
         if (!b.error && cyclic != UINT32_MAX) {
             *error_node = node_on_cycle(g, cyclic);
             b.error = MUSA_ERROR_INVALID_VALUE;
