@@ -225,11 +225,12 @@ static void describe_net(struct net *n, void *dropout, struct memory *m)
             int batch = 0;
             for (int b = 0; b < n->batch; b++)
                 batch += n->layout != 1 || t < n->length[b];
-            int x[] = {batch, n->input, 1}, y[] = {batch, n->dirs * n->out, 1};
+            int x[] = {batch, n->input, 1, 1, 1}, y[] = {batch, n->dirs * n->out, 1, 1, 1};
+            const int rank = t % 2 ? 3 : 5;
             OK(cudnnCreateTensorDescriptor(&n->xs[t]));
             OK(cudnnCreateTensorDescriptor(&n->ys[t]));
-            OK(cudnnSetTensorNdDescriptor(n->xs[t], n->type, 3, x, (int[]){n->input, 1, 1}));
-            OK(cudnnSetTensorNdDescriptor(n->ys[t], n->type, 3, y, (int[]){n->dirs * n->out, 1, 1}));
+            OK(cudnnSetTensorNdDescriptor(n->xs[t], n->type, rank, x, (int[]){n->input, 1, 1, 1, 1}));
+            OK(cudnnSetTensorNdDescriptor(n->ys[t], n->type, rank, y, (int[]){n->dirs * n->out, 1, 1, 1, 1}));
         }
         IS(cudnnGetRNNParamsSize(handle, n->desc, n->xs[0], &m->weight_size, I32), BAD);
         OK(cudnnGetRNNParamsSize(handle, n->desc, n->xs[0], &m->weight_size, n->type));
@@ -311,10 +312,11 @@ static void one(int type)
     OK(cudnnSetDropoutDescriptor(drop_desc, handle, 0, NULL, 0, 0));
     OK(cudnnSetRNNDataDescriptor(n.xd, type, n.layout, n.time, n.batch, n.input, n.length, NULL));
     OK(cudnnSetRNNDataDescriptor(n.yd, type, n.layout, n.time, n.batch, wide, n.length, NULL));
-    int hd[3] = {n.layers * n.dirs, n.batch, n.out}, hs[3] = {n.batch * n.out, n.out, 1};
-    int cd[3] = {n.layers * n.dirs, n.batch, n.hidden}, cs[3] = {n.batch * n.hidden, n.hidden, 1};
-    OK(cudnnSetTensorNdDescriptor(n.hd, type, 3, hd, hs));
-    OK(cudnnSetTensorNdDescriptor(n.cd, type, 3, cd, cs));
+    const int rank = upto(2) ? 3 : 5; /* as PyTorch's, whose tensors all have five dimensions */
+    int hd[5] = {n.layers * n.dirs, n.batch, n.out, 1, 1}, hs[5] = {n.batch * n.out, n.out, 1, 1, 1};
+    int cd[5] = {n.layers * n.dirs, n.batch, n.hidden, 1, 1}, cs[5] = {n.batch * n.hidden, n.hidden, 1, 1, 1};
+    OK(cudnnSetTensorNdDescriptor(n.hd, type, rank, hd, hs));
+    OK(cudnnSetTensorNdDescriptor(n.cd, type, rank, cd, cs));
     describe_net(&n, drop_desc, &m);
     n.nw = (int)(m.weight_size / bytes(type));
     n.nx = vectors * n.input, n.ny = vectors * wide;

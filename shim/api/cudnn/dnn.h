@@ -127,6 +127,8 @@ static inline const struct mudnn_tensor *dnn_tensor_of(enum dnn_kind kind, const
 size_t dnn_size(int type);
 int dnn_plain_type(int type, int *vector);
 bool dnn_same_shape(const struct mudnn_tensor *a, const struct mudnn_tensor *b);
+/* Are there n dimensions in their order, without gaps? More of 1 may follow: PyTorch makes all its tensors' five. */
+bool dnn_is_dense(const struct mudnn_tensor *t, int n);
 /* Each dimension of `small` is 1 or equal. */
 bool dnn_serves(const struct mudnn_tensor *small, const struct mudnn_tensor *large);
 

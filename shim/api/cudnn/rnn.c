@@ -246,9 +246,8 @@ int dnn_rnn_begin(struct mudnn_rnn *r, void *handle, const struct dnn_rnn *d, co
     for (int i = 0; i < 2; i++) {
         const struct mudnn_tensor *t = dnn_tensor_of(DNN_TENSOR, states[i]);
         int64_t width = i ? s.hidden : s.out;
-        DNN_BAD_UNLESS(!states[i] || (t && t->n == 3 && t->type == d->type && t->dim[0] == s.layers * s.directions &&
-                                      t->dim[1] == x->batch && t->dim[2] == width && t->stride[2] == 1 &&
-                                      t->stride[1] == width && t->stride[0] == width * x->batch));
+        DNN_BAD_UNLESS(!states[i] || (t && dnn_is_dense(t, 3) && t->type == d->type && t->dim[2] == width &&
+                                      t->dim[0] == s.layers * s.directions && t->dim[1] == x->batch));
     }
     *r = (struct mudnn_rnn){.s = s,
                             .clip = d->clip,

@@ -118,9 +118,7 @@ static int complete(struct dnn_rnn *to, const void *desc, int64_t width, int typ
 static const struct mudnn_tensor *step_of(const void *desc)
 {
     const struct mudnn_tensor *t = dnn_tensor_of(DNN_TENSOR, desc);
-    bool plain = t && t->n == 3 && t->dim[2] == 1 && t->stride[1] == 1 && t->stride[0] == t->dim[1] &&
-                 t->dim[0] <= INT32_MAX;
-    return plain ? t : NULL;
+    return t && t->n >= 3 && dnn_is_dense(t, 2) && t->dim[0] <= INT32_MAX ? t : NULL;
 }
 static int complete_by_step(struct dnn_rnn *to, const void *desc, const void *step)
 {

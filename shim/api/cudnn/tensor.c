@@ -34,6 +34,17 @@ bool dnn_same_shape(const struct mudnn_tensor *a, const struct mudnn_tensor *b)
     return same;
 }
 
+bool dnn_is_dense(const struct mudnn_tensor *t, int n)
+{
+    int64_t step = 1;
+    bool dense = t->n >= n;
+    for (int i = n; dense && i < t->n; i++)
+        dense = t->dim[i] == 1;
+    for (int i = n; dense && i-- > 0; step *= t->dim[i])
+        dense = t->dim[i] == 1 || t->stride[i] == step;
+    return dense;
+}
+
 bool dnn_serves(const struct mudnn_tensor *small, const struct mudnn_tensor *large)
 {
     bool serves = small->n == large->n;
