@@ -264,6 +264,73 @@ static void moves(int type)
     forget(&x), forget(&y);
 }
 
+/* y = scale |x| as nodes of a CUDA graph: launched, updated with other memory by the graph itself and by its child's
+ * node, and again after all that it was made of is gone. */
+static void nodes(void)
+{
+    struct tensor x[2], y[2];
+    double *want[2];
+    void *workspace[2], *graph[2], *child, *node, *exec;
+    float scale[2] = {2, -3};
+    const int64_t uids[] = {1, 2, 3};
+    desc pack[2], plan, g, op[2], mid;
+    int note = 0;
+    long long notes = 0;
+    for (int i = 0; i < 2; i++) {
+        x[i] = make(F32, 4, (int[]){2, 3, 4, 5}, 0, false, false);
+        y[i] = make(F32, 4, (int[]){2, 3, 4, 5}, 0, false, false);
+        MUST(cudaMalloc(&workspace[i], 4096));
+        want[i] = calloc((size_t)y[i].size, sizeof **want);
+        for (int k = 0; k < count(&y[i]); k++)
+            want[i][k] = scale[i] * fabs(x[i].v[k]);
+    }
+    mid = describe(4, F32, 4, x->dim, NULL, VIRTUAL);
+    op[0] = apply(CUDNN_POINTWISE_ABS, of(&x[0], 1), NULL, mid);
+    op[1] = apply(CUDNN_POINTWISE_MUL, mid, scalar_of(3, F32, 4), of(&y[0], 2));
+    g = graph_of(2, op);
+    OK(finalize(g));
+    plan = plan_of(g);
+    desc engine = create(KIND(ENGINE));
+    set_desc(engine, A(ENGINE_OPERATION_GRAPH), g);
+    set_int(engine, A(ENGINE_GLOBAL_INDEX), 0);
+    OK(finalize(engine));
+    OK(cudnnBackendGetAttribute(engine, A(ENGINE_BEHAVIOR_NOTE), TYPE(BEHAVIOR_NOTE), 1, &notes, &note));
+    EXPECT(notes == 1 && note == CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API, "note %d", note);
+    for (int i = 0; i < 2; i++) {
+        pack[i] = pack_of(3, uids, (void *[]){x[i].at, y[i].at, &scale[i]}, workspace[i]);
+        OK(cudaGraphCreate((void *)&graph[i], 0));
+    }
+    IS(cudnnBackendUpdateCudaGraph(handle, plan, pack[0], graph[0]), BAD);
+    OK(cudnnBackendPopulateCudaGraph(handle, plan, pack[0], graph[0]));
+    IS(cudnnBackendPopulateCudaGraph(handle, plan, pack[0], graph[0]), BAD);
+    IS(cudnnBackendPopulateCudaGraph(handle, plan, pack[0], NULL), BAD);
+    IS(cudnnBackendPopulateCudaGraph(handle, pack[0], plan, graph[1]) == 0, 0);
+    OK(cudaGraphAddChildGraphNode((void *)&node, graph[1], NULL, 0, graph[0]));
+    OK(cudaGraphDestroy(graph[0]));
+    OK(cudaGraphInstantiate((void *)&exec, graph[1], 0));
+    for (int turn = 0; turn < 3; turn++) {
+        int i = turn % 2;
+        if (turn) {
+            OK(cudaGraphChildGraphNodeGetGraph(node, (void *)&child));
+            OK(cudnnBackendUpdateCudaGraph(handle, plan, pack[i], child));
+            OK(cudaGraphExecChildGraphNodeSetParams(exec, node, child));
+        }
+        if (turn == 2) /* what the executable graph was updated from is gone */
+            OK(cudaGraphDestroy(graph[1]));
+        OK(cudaMemset(y[i].at, 0xff, y[i].size * 4));
+        OK(cudaGraphLaunch(exec, NULL));
+        OK(cudaDeviceSynchronize());
+        same(&y[i], want[i], 0, "nodes");
+    }
+    OK(cudaGraphExecDestroy(exec));
+    destroy_all();
+    for (int i = 0; i < 2; i++) {
+        free(want[i]);
+        OK(cudaFree(workspace[i]));
+        forget(&x[i]), forget(&y[i]);
+    }
+}
+
 int main(void)
 {
     static const int types[] = {F32, F16, BF16, F64}, narrow[] = {I8, E4M3, E5M2, U8};
@@ -285,6 +352,7 @@ int main(void)
         reduction(types[i % 2 * 3], (const int[]){0, 3, 4, 5}[i / 2 % 4]);
     for (int i = 0; i < 20; i++)
         moves(types[i % 4]);
+    nodes();
 
     OK(cudnnDestroy(handle));
     return check_end("graph");

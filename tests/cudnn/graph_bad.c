@@ -213,6 +213,7 @@ static int attempt(float *x_at, float *y_at, float *workspace)
     const int type = F32, modes[] = {CUDNN_POINTWISE_ABS, CUDNN_POINTWISE_ADD}, instant = 0;
     const int64_t four = 4, step = 1, uids[] = {1, 2, 3};
     const bool yes = true;
+    void *graph = NULL;
     void *at[] = {x_at, y_at}, *ws = workspace;
     int r = 0;
 #define DO(call) r = r ? r : (call)
@@ -252,6 +253,11 @@ static int attempt(float *x_at, float *y_at, float *workspace)
     SET(PACK, VARIANT_PACK_WORKSPACE, VOID_PTR, 1, &ws);
     DO(finalize(d[PACK]));
     DO(cudnnBackendExecute(handle, d[PLAN], d[PACK]));
+    DO(cudaGraphCreate((void *)&graph, 0));
+    DO(cudnnBackendPopulateCudaGraph(handle, d[PLAN], d[PACK], graph));
+    DO(cudnnBackendUpdateCudaGraph(handle, d[PLAN], d[PACK], graph));
+    if (graph)
+        (void)cudaGraphDestroy(graph);
     for (int i = 0; i < ALL; i++)
         cudnnBackendDestroyDescriptor(d[i]);
     return r;

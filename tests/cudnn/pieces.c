@@ -18,7 +18,7 @@ static int ravel(const int *dim, int n, const int *index) /* a dimension of 1 se
 
 /* ---- pointwise --------------------------------------------------------------------------------- */
 
-static const double low = -0.75, high = 1.3, slope = 0.25, elu = 0.5, softplus = 1.5, swish = 2;
+static const double low = -0.75, high = 1.25, slope = 0.25, elu = 0.5, softplus = 1.5, swish = 2;
 static double forward(int mode, double x)
 {
     const double cubic = 0.79788456080286535588 * (x + 0.044715 * x * x * x);

@@ -450,6 +450,7 @@ static void builds_graphs(void)
     const int64_t four = 4, one_step = 1, uids[] = {1, 2};
     const int dnn_float = DNN_FLOAT, absolute = CUDNN_POINTWISE_ABS, instant = 0;
     long long count = 0;
+    void *nodes = NULL;
     for (int i = 0; i < ALL; i++)
         d[i] = backend(kinds[i]);
     for (int i = X; i <= Y; i++) {
@@ -482,6 +483,10 @@ static void builds_graphs(void)
     fills(memory[0], 4, -3);
     OK(C(cudnnBackendExecute)(handle, d[PLAN], d[PACK]));
     EXPECT(first(memory[1]) == 3);
+    OK(M(cudaGraphCreate, musaGraphCreate)((void *)&nodes, 0));
+    OK(C(cudnnBackendPopulateCudaGraph)(handle, d[PLAN], d[PACK], nodes));
+    OK(C(cudnnBackendUpdateCudaGraph)(handle, d[PLAN], d[PACK], nodes));
+    OK(M(cudaGraphDestroy, musaGraphDestroy)(nodes));
     IS(C(cudnnBackendSetAttribute)(d[PACK], CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 2, uids),
        CUDNN_STATUS_NOT_INITIALIZED);
     OK(C(cudnnBackendInitialize)(d[PACK]));

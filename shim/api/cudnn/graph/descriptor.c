@@ -4,7 +4,7 @@
 
 #include "api/cudnn/graph/graph.h"
 
-static struct graph_body *body_of(const void *descriptor)
+struct graph_body *graph_body_of(const void *descriptor)
 {
     return dnn_is(DNN_BACKEND, descriptor) ? ((const struct dnn_backend *)descriptor)->body : NULL;
 }
@@ -32,7 +32,7 @@ int wrap_cudnnBackendCreateDescriptor(int kind, void **out)
 
 int wrap_cudnnBackendDestroyDescriptor(void *descriptor)
 {
-    struct graph_body *b = body_of(descriptor);
+    struct graph_body *b = graph_body_of(descriptor);
     int r = dnn_destroy(DNN_BACKEND, descriptor);
     if (!r)
         graph_body_drop(b);
@@ -42,7 +42,7 @@ int wrap_cudnnBackendDestroyDescriptor(void *descriptor)
 /* For memory that a program brought in cuDNN 8's first days; nothing but a new descriptor can be such memory here. */
 int wrap_cudnnBackendInitialize(void *descriptor)
 {
-    struct graph_body *b = body_of(descriptor);
+    struct graph_body *b = graph_body_of(descriptor);
     DNN_BAD_UNLESS(b);
     struct graph_body *fresh = graph_body_new(b->kind);
     if (!fresh)
@@ -66,7 +66,7 @@ static int put_descriptors(struct graph_body *b, const struct graph_rule *r, int
     struct graph_body **bodies = malloc((size_t)count * sizeof *bodies);
     int status = bodies ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     for (int64_t i = 0; !status && i < count; i++) {
-        bodies[i] = body_of(descriptors[i]);
+        bodies[i] = graph_body_of(descriptors[i]);
         const struct graph_kind *k = bodies[i] ? graph_kind_of(bodies[i]->kind) : NULL;
         if (!k)
             status = CUDNN_STATUS_BAD_PARAM;
@@ -83,7 +83,7 @@ static int put_descriptors(struct graph_body *b, const struct graph_rule *r, int
 
 int wrap_cudnnBackendSetAttribute(void *descriptor, int name, int type, long long count, const void *elements)
 {
-    struct graph_body *b = body_of(descriptor);
+    struct graph_body *b = graph_body_of(descriptor);
     DNN_BAD_UNLESS(b);
     if (b->ready)
         return CUDNN_STATUS_NOT_INITIALIZED;
@@ -122,7 +122,7 @@ static int give_descriptors(const struct graph_rule *r, const struct graph_attr 
 {
     struct graph_body **bodies = a->data;
     for (int64_t i = 0; i < wanted && i < a->count; i++) {
-        struct graph_body *old = body_of(descriptors[i]);
+        struct graph_body *old = graph_body_of(descriptors[i]);
         DNN_BAD_UNLESS(old);
         if ((r->flags & GRAPH_OPERATION) ? !graph_kind_of(old->kind)->operation : old->kind != r->of)
             return CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE;
@@ -133,7 +133,7 @@ static int give_descriptors(const struct graph_rule *r, const struct graph_attr 
     return CUDNN_STATUS_SUCCESS;
 }
 
-static const struct graph_plan *plan_of(const struct graph_body *execution_plan)
+const struct graph_plan *graph_plan_of(const struct graph_body *execution_plan)
 {
     const struct graph_body *b = graph_member(execution_plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
     b = b ? graph_member(b, CUDNN_ATTR_ENGINECFG_ENGINE) : NULL;
@@ -144,7 +144,7 @@ static const struct graph_plan *plan_of(const struct graph_body *execution_plan)
 static int give_text(const struct graph_body *b, int64_t wanted, int64_t *count, char *to)
 {
     size_t length;
-    char *text = graph_write(plan_of(b), &length);
+    char *text = graph_write(graph_plan_of(b), &length);
     if (!text)
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     if (count)
@@ -158,7 +158,7 @@ static int give_text(const struct graph_body *b, int64_t wanted, int64_t *count,
 int wrap_cudnnBackendGetAttribute(void *descriptor, int name, int type, long long wanted, long long *count,
                                   void *elements)
 {
-    const struct graph_body *b = body_of(descriptor);
+    const struct graph_body *b = graph_body_of(descriptor);
     DNN_BAD_UNLESS(b);
     const struct graph_kind *k = graph_kind_of(b->kind);
     const struct graph_rule *r = graph_rule_of(k, name);
@@ -191,7 +191,7 @@ int wrap_cudnnBackendGetAttribute(void *descriptor, int name, int type, long lon
 
 int wrap_cudnnBackendFinalize(void *descriptor)
 {
-    struct graph_body *b = body_of(descriptor);
+    struct graph_body *b = graph_body_of(descriptor);
     DNN_BAD_UNLESS(b);
     if (b->ready)
         return CUDNN_STATUS_SUCCESS;
@@ -202,85 +202,4 @@ int wrap_cudnnBackendFinalize(void *descriptor)
     if (!r)
         b->ready = true;
     return r;
-}
-
-/* Addresses of the plan's tensors: those in the workspace, and those that the pack has. */
-static int find_addresses(const struct graph_plan *p, const struct graph_body *pack, char *workspace, void **at,
-                          const void **values)
-{
-    const struct graph_attr *uids = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
-    const struct graph_attr *places = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
-    const int64_t *uid = uids->data;
-    void *const *place = places->data;
-    for (unsigned i = 0; i < p->tensors; i++) {
-        const struct graph_tensor *t = &p->tensor[i];
-        int64_t k = 0;
-        at[i] = workspace + t->at;
-        values[i] = NULL;
-        if (t->place == GRAPH_VIRTUAL || t->place == GRAPH_CONSTANT)
-            continue;
-        while (k < uids->count && uid[k] != t->uid)
-            k++;
-        if (k == uids->count || !place[k])
-            return CUDNN_STATUS_BAD_PARAM;
-        if (t->place == GRAPH_VALUE)
-            values[i] = place[k];
-        else
-            at[i] = place[k];
-    }
-    return CUDNN_STATUS_SUCCESS;
-}
-
-/* A number of the host's to where the nodes read it. */
-static int write_value(const struct graph_tensor *t, void *at, const void *value, musaStream_t stream)
-{
-    struct mudnn_tensor one = {.type = t->t.type, .n = 1, .vector = 1, .dim = {1}, .stride = {1}};
-    float f = (float)t->constant;
-    if (t->place == GRAPH_CONSTANT) { /* those are floats */
-        one.type = CUDNN_DATA_FLOAT;
-        value = &f;
-    }
-    return dnn_done(mu.mudnnHostFill(stream, &one, at, value), "cudnnBackendExecute");
-}
-
-enum { ALIGNMENT = 256 };
-
-static int execute(const struct graph_plan *p, const struct graph_body *pack, musaStream_t stream)
-{
-    const struct graph_attr *w = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
-    char *workspace = w ? *(char **)w->data : NULL;
-    void **at = malloc((p->tensors + 1) * sizeof *at);
-    const void **values = malloc((p->tensors + 1) * sizeof *values);
-    int status = CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
-    if (!at || !values)
-        goto out;
-    status = CUDNN_STATUS_BAD_PARAM;
-    if (p->workspace && !workspace)
-        goto out;
-    /* the size has room for this */
-    workspace += -(uintptr_t)workspace % ALIGNMENT;
-    status = find_addresses(p, pack, workspace, at, values);
-    for (unsigned i = 0; !status && i < p->tensors; i++)
-        if (p->tensor[i].place == GRAPH_VALUE || p->tensor[i].place == GRAPH_CONSTANT)
-            status = write_value(&p->tensor[i], at[i], values[i], stream);
-    for (unsigned i = 0; !status && i < p->nodes; i++) {
-        struct graph_work node = {p, &p->node[i], at, workspace + p->node[i].at, 0, stream};
-        status = graph_work(&node);
-    }
-out:
-    free(at);
-    free(values);
-    return status;
-}
-
-int wrap_cudnnBackendExecute(void *handle, void *plan, void *pack)
-{
-    DNN_HANDLE_OR_LEAVE(handle);
-    struct graph_body *p = body_of(plan), *v = body_of(pack);
-    DNN_BAD_UNLESS(p && v);
-    if (p->kind != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR || v->kind != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)
-        return CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE;
-    if (!p->ready || !v->ready)
-        return CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED;
-    return execute(plan_of(p), v, dnn_stream(handle));
 }

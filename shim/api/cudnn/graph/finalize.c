@@ -104,6 +104,9 @@ static int finalize_engine(struct graph_body *b)
     DNN_BAD_UNLESS(index >= 0);
     if (index)
         return CUDNN_STATUS_NOT_SUPPORTED;
+    const int note = CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API;
+    if (!graph_put(b, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, 1, &note))
+        return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     return serves(graph_member(b, CUDNN_ATTR_ENGINE_OPERATION_GRAPH));
 }
 

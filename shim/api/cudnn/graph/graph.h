@@ -54,6 +54,10 @@ struct graph_kind {
     unsigned rules;
     const struct graph_rule *rule;
 };
+/* A descriptor's, or NULL: any address may be asked about. */
+struct graph_body *graph_body_of(const void *descriptor);
+/* Of an execution plan's body, or NULL. */
+const struct graph_plan *graph_plan_of(const struct graph_body *execution_plan);
 const struct graph_kind *graph_kind_of(int kind);
 const struct graph_rule *graph_rule_of(const struct graph_kind *k, int name);
 size_t graph_type_size(int type); /* 0: no such type */

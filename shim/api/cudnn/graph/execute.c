@@ -1,0 +1,155 @@
+/* Plans of cuDNN's graphs at work: on a handle's stream, or as nodes of a CUDA graph. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/cudnn/graph/graph.h"
+#include "api/graph.h"
+
+/* Addresses of the plan's tensors: those in the workspace, and those that the pack has. */
+static int find_addresses(const struct graph_plan *p, const struct graph_body *pack, char *workspace, void **at,
+                          const void **values)
+{
+    const struct graph_attr *uids = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+    const struct graph_attr *places = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+    const int64_t *uid = uids->data;
+    void *const *place = places->data;
+    for (unsigned i = 0; i < p->tensors; i++) {
+        const struct graph_tensor *t = &p->tensor[i];
+        int64_t k = 0;
+        at[i] = workspace + t->at;
+        values[i] = NULL;
+        if (t->place == GRAPH_VIRTUAL || t->place == GRAPH_CONSTANT)
+            continue;
+        while (k < uids->count && uid[k] != t->uid)
+            k++;
+        if (k == uids->count || !place[k])
+            return CUDNN_STATUS_BAD_PARAM;
+        if (t->place == GRAPH_VALUE)
+            values[i] = place[k];
+        else
+            at[i] = place[k];
+    }
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* A number of the host's to where the nodes read it. */
+static int write_value(const struct graph_tensor *t, void *at, const void *value, musaStream_t stream)
+{
+    struct mudnn_tensor one = {.type = t->t.type, .n = 1, .vector = 1, .dim = {1}, .stride = {1}};
+    float f = (float)t->constant;
+    if (t->place == GRAPH_CONSTANT) { /* those are floats */
+        one.type = CUDNN_DATA_FLOAT;
+        value = &f;
+    }
+    return dnn_done(mu.mudnnHostFill(stream, &one, at, value), "cudnnBackendExecute");
+}
+
+enum { ALIGNMENT = 256 };
+
+static int execute(const struct graph_plan *p, const struct graph_body *pack, musaStream_t stream)
+{
+    const struct graph_attr *w = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+    char *workspace = w ? *(char **)w->data : NULL;
+    void **at = malloc((p->tensors + 1) * sizeof *at);
+    const void **values = malloc((p->tensors + 1) * sizeof *values);
+    int status = CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    if (!at || !values)
+        goto out;
+    status = CUDNN_STATUS_BAD_PARAM;
+    if (p->workspace && !workspace)
+        goto out;
+    /* the size has room for this */
+    workspace += -(uintptr_t)workspace % ALIGNMENT;
+    status = find_addresses(p, pack, workspace, at, values);
+    for (unsigned i = 0; !status && i < p->tensors; i++)
+        if (p->tensor[i].place == GRAPH_VALUE || p->tensor[i].place == GRAPH_CONSTANT)
+            status = write_value(&p->tensor[i], at[i], values[i], stream);
+    for (unsigned i = 0; !status && i < p->nodes; i++) {
+        struct graph_work node = {p, &p->node[i], at, workspace + p->node[i].at, 0, stream};
+        status = graph_work(&node);
+    }
+out:
+    free(at);
+    free(values);
+    return status;
+}
+
+/* A finalised plan and variant pack? */
+static int check_call(const void *handle, const void *plan, const void *pack)
+{
+    DNN_HANDLE_OR_LEAVE(handle);
+    const struct graph_body *p = graph_body_of(plan), *v = graph_body_of(pack);
+    DNN_BAD_UNLESS(p && v);
+    if (p->kind != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR || v->kind != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)
+        return CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE;
+    return p->ready && v->ready ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED;
+}
+
+int wrap_cudnnBackendExecute(void *handle, void *plan, void *pack)
+{
+    int r = check_call(handle, plan, pack);
+    return r ? r : execute(graph_plan_of(graph_body_of(plan)), graph_body_of(pack), dnn_stream(handle));
+}
+
+/* ---- CUDA graphs ------------------------------------------------------------------------------- */
+
+enum { RELAXED = 2 }; /* cudaStreamCaptureModeRelaxed: other threads may do what they like */
+
+/* The plan's calls as nodes of the graph: what a stream of our own would do, captured. */
+static int capture(const void *plan, const void *pack, cudaGraph_t graph)
+{
+    musaStream_t stream = NULL;
+    if (mu.musaStreamCreateWithFlags(&stream, musaStreamNonBlocking))
+        return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    int r = cumu_capture_begin_to(true, (CUstream)stream, graph, NULL, NULL, 0, RELAXED) ? CUDNN_STATUS_BAD_PARAM
+                                                                                         : CUDNN_STATUS_SUCCESS;
+    if (!r) {
+        r = execute(graph_plan_of(graph_body_of(plan)), graph_body_of(pack), stream);
+        int ended = cumu_capture_end(true, (CUstream)stream, NULL);
+        if (!r && ended)
+            r = CUDNN_STATUS_EXECUTION_FAILED;
+    }
+    (void)mu.musaStreamDestroy(stream);
+    return r;
+}
+
+/* Removes `n` of the graph's nodes: its first, or the last. */
+static void remove_nodes(cudaGraph_t graph, size_t n, bool first)
+{
+    size_t all = 0;
+    if (!n || mu.musaGraphGetNodes(graph, NULL, &all) || n > all)
+        return;
+    MUgraphNode *node = malloc(all * sizeof *node);
+    if (node && !mu.musaGraphGetNodes(graph, node, &all))
+        for (size_t i = 0; i < n; i++)
+            (void)cumu_graph_destroy_node(true, node[first ? i : all - n + i]);
+    free(node);
+}
+
+/* Adds what the plan does to the graph, and takes out what was in it if that succeeds and else what was added. The
+ * nodes are as many and in the same order each time, so that executable graphs can be updated with the graph. */
+static int replace_nodes(const void *handle, const void *plan, const void *pack, cudaGraph_t graph, bool replace)
+{
+    size_t before = 0, after = 0;
+    int r = check_call(handle, plan, pack);
+    if (r)
+        return r;
+    DNN_BAD_UNLESS(graph && !mu.musaGraphGetNodes(graph, NULL, &before));
+    DNN_BAD_UNLESS(replace == (before != 0));
+    r = capture(plan, pack, graph);
+    if (!r)
+        remove_nodes(graph, before, true);
+    else if (!mu.musaGraphGetNodes(graph, NULL, &after))
+        remove_nodes(graph, after - before, false);
+    return r;
+}
+
+int wrap_cudnnBackendPopulateCudaGraph(void *handle, void *plan, void *pack, cudaGraph_t graph)
+{
+    return replace_nodes(handle, plan, pack, graph, false);
+}
+
+int wrap_cudnnBackendUpdateCudaGraph(void *handle, void *plan, void *pack, cudaGraph_t graph)
+{
+    return replace_nodes(handle, plan, pack, graph, true);
+}
