@@ -15,10 +15,11 @@ import numpy
 STEPS = []
 
 
-def step(function=None, *, rtol=1e-5, atol=1e-6):
-    """Registers a step under its function's name; rtol and atol as of numpy.allclose."""
+def step(function=None, *, rtol=1e-5, atol=1e-6, largest=0):
+    """Registers a step under its function's name; rtol and atol as of numpy.allclose, and `largest` is the part of an
+    array's largest number that its numbers may be off, as where they are sums of rounded ones."""
     def register(f):
-        STEPS.append((f.__name__, f, rtol, atol))
+        STEPS.append((f.__name__, f, rtol, atol, largest))
         return f
     return register(function) if function else register
 
@@ -40,19 +41,21 @@ def on_host(value):
     return numpy.array(value)
 
 
-def difference(got, want, rtol, atol):
+def difference(got, want, rtol, atol, largest=0):
     """Why two results differ; None if they do not."""
     if isinstance(want, tuple):
         if not isinstance(got, tuple) or len(got) != len(want):
             return "another number of results"
         for i, (g, w) in enumerate(zip(got, want)):
-            why = difference(g, w, rtol, atol)
+            why = difference(g, w, rtol, atol, largest)
             if why:
                 return f"result {i}: {why}"
         return None
     if got.shape != want.shape:
         return f"shape {got.shape}, want {want.shape}"
     if want.dtype.kind in "fc":
+        finite = numpy.abs(want[numpy.isfinite(want)])
+        atol = max(atol, largest * finite.max()) if finite.size else atol
         same = numpy.isclose(got, want, rtol=rtol, atol=atol, equal_nan=True)
     else:
         same = got == want
@@ -81,10 +84,10 @@ def main(devices):
     if mode == "cuda":
         with open(kept, "rb") as file:
             want = pickle.load(file)
-    for name, function, rtol, atol in todo:
+    for name, function, rtol, atol, largest in todo:
         try:
             got = run_step(name, function, device)
-            why = difference(got, want[name], rtol, atol) if mode == "cuda" else None
+            why = difference(got, want[name], rtol, atol, largest) if mode == "cuda" else None
             want.setdefault(name, got)
         except Exception as error:  # whatever a package throws is that step's result
             text = " ".join(str(error).split())
