@@ -5,6 +5,7 @@
  * next call of the same shape. */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,13 +69,26 @@ static dnnl_engine_t engine;
 static dnnl_primitive_attr_t own_scratchpad; /* a primitive runs in several threads, each with memory of its own */
 static bool found;
 
+/* Debian's library of release 3 has the minor number in its name, libdnnl.so.3.6, and no link without it. */
+static void *open_library(void)
+{
+    enum { MINORS = 32 };
+    char name[sizeof SONAME + 8] = SONAME;
+    int flags = RTLD_NOW | RTLD_LOCAL;
+#if !CUMU_ASAN && !CUMU_TSAN
+    flags |= RTLD_DEEPBIND;
+#endif
+    void *library = dlopen(name, flags);
+    for (int minor = MINORS; !library && DNNL_VERSION_MAJOR == 3 && minor-- > 0;) {
+        snprintf(name, sizeof name, "%s.%d", SONAME, minor);
+        library = dlopen(name, flags);
+    }
+    return library;
+}
+
 static void find(void)
 {
-    void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL
-#if !CUMU_ASAN && !CUMU_TSAN
-                                       | RTLD_DEEPBIND
-#endif
-    );
+    void *library = open_library();
     if (!library)
         return;
     bool all = true;
