@@ -62,7 +62,9 @@ static void sweep(void)
                 for (int type = -1; type < 34; type++)
                     for (unsigned c = 0; c < 6; c++) {
                         IS(cudnnBackendSetAttribute(d, name, type, counts[c], NULL) == 0, 0);
-                        if (counts[c] < 1 || counts[c] > 9)
+                        if (!counts[c] && name == A(ENGINECFG_KNOB_CHOICES))
+                            cudnnBackendSetAttribute(d, name, type, 0, noise); /* an empty list is one */
+                        else if (counts[c] < 1 || counts[c] > 9)
                             IS(cudnnBackendSetAttribute(d, name, type, counts[c], noise) == 0,
                                counts[c] > 9 && (kind == 28 || (kind >= 36 && kind != 38 && kind < 41) || kind == 42 ||
                                                  kind == 43 || kind == 48));
@@ -179,6 +181,12 @@ static void graphs(void)
     set_desc(engine, A(ENGINE_OPERATION_GRAPH), g);
     set_int(engine, A(ENGINE_GLOBAL_INDEX), 1);
     IS(finalize(engine), UNSUPPORTED);
+    set_int(engine, A(ENGINE_GLOBAL_INDEX), 0);
+    OK(finalize(engine));
+    desc config = create(KIND(ENGINECFG)); /* of an engine without knobs, none is chosen */
+    set_desc(config, A(ENGINECFG_ENGINE), engine);
+    set(config, A(ENGINECFG_KNOB_CHOICES), TYPE(BACKEND_DESCRIPTOR), 0, &engine);
+    OK(finalize(config));
     /* texts */
     long long length = 0;
     OK(cudnnBackendGetAttribute(plan, A(EXECUTION_PLAN_JSON_REPRESENTATION), TYPE(CHAR), 0, &length, NULL));

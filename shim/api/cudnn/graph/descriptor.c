@@ -96,6 +96,8 @@ int wrap_cudnnBackendSetAttribute(void *descriptor, int name, int type, long lon
         return CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE;
     if (!elements)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (!count && name == CUDNN_ATTR_ENGINECFG_KNOB_CHOICES)
+        return CUDNN_STATUS_SUCCESS; /* how cudnn-frontend chooses nothing of an engine without knobs */
     if (count < 1 || count > r->most)
         return CUDNN_STATUS_BAD_PARAM_OUT_OF_BOUND;
     if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR)
