@@ -1,12 +1,11 @@
-/* The wire between hosts, by UCX (libucp), which is opened when the first communicator needs it. Its headers are
- * public; a build without them makes a library whose communicators end at the host. */
+/* The wire between hosts, by UCX (ucx.h). A build without its headers makes a library whose communicators end at the
+ * host. */
 #include "host/mccl/net/wire.h"
 
 #include <stdio.h>
 
 #if __has_include(<ucp/api/ucp.h>)
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,82 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <ucp/api/ucp.h>
-
 #include "host/mccl/net/net.h"
+#include "host/mccl/net/ucx.h"
 
-/* ---- the library ------------------------------------------------------------------------------- */
-
-#define FUNCTIONS(F) \
-    F(ucp_config_read) \
-    F(ucp_config_release) \
-    F(ucp_init_version) \
-    F(ucp_cleanup) \
-    F(ucp_worker_create) \
-    F(ucp_worker_destroy) \
-    F(ucp_worker_get_address) \
-    F(ucp_worker_release_address) \
-    F(ucp_worker_progress) \
-    F(ucp_worker_get_efd) \
-    F(ucp_worker_arm) \
-    F(ucp_worker_set_am_recv_handler) \
-    F(ucp_am_send_nbx) \
-    F(ucp_ep_create) \
-    F(ucp_ep_close_nbx) \
-    F(ucp_tag_send_nbx) \
-    F(ucp_tag_recv_nbx) \
-    F(ucp_request_cancel) \
-    F(ucp_request_free) \
-    F(ucp_request_check_status) \
-    F(ucs_status_string)
-
-#define MEMBER(f) __typeof__(f) *f;
-static struct {
-    FUNCTIONS(MEMBER)
-} ucx;
-
-static const char *missing; /* why it cannot be used, NULL if it can */
-
-/* UCX writes to stdout, which is the program's. What goes wrong is told by the status. */
-static int say_nothing(void) { return 0; /* UCS_LOG_FUNC_RC_STOP */ }
-
-/* Its constructors set handlers for faults, which are the program's affair: they are put back, unless the program uses
- * UCX itself. */
-static void *load(void)
-{
-    void *library = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    if (library)
-        return library;
-    struct sigaction before[SIGRTMIN], now;
-    for (int s = 1; s < SIGRTMIN; s++)
-        sigaction(s, NULL, &before[s]);
-    library = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
-    for (int s = 1; s < SIGRTMIN; s++)
-        if (sigaction(s, NULL, &now) == 0 && now.sa_handler != before[s].sa_handler)
-            sigaction(s, &before[s], NULL);
-    void (*push_handler)(int (*)(void)) = NULL;
-    if (library)
-        *(void **)&push_handler = dlsym(library, "ucs_log_push_handler");
-    if (push_handler)
-        push_handler(say_nothing);
-    return library;
-}
-
-static void open_library(void)
-{
-    void *library = load();
-    if (!library) {
-        missing = "libucp.so.0 is not there (Debian: libucx0)";
-        return;
-    }
-#define FIND(f) \
-    *(void **)&ucx.f = dlsym(library, #f); \
-    if (!ucx.f) \
-        missing = "libucp.so.0 lacks " #f;
-    FUNCTIONS(FIND)
-}
-
-const char *mccl_wire_error(int status) { return ucx.ucs_status_string((ucs_status_t)status); }
+const char *mccl_wire_error(int status) { return mccl_ucx.ucs_status_string((ucs_status_t)status); }
 
 bool mccl_wire_truncated(int status) { return status == UCS_ERR_MESSAGE_TRUNCATED; }
 
@@ -151,7 +78,7 @@ static void end_flight(struct mccl_flight *f, ucs_status_t status)
 static void sent(void *request, ucs_status_t status, void *flight)
 {
     end_flight(flight, status);
-    ucx.ucp_request_free(request);
+    mccl_ucx.ucp_request_free(request);
 }
 
 static void received(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info, void *flight)
@@ -160,7 +87,7 @@ static void received(void *request, ucs_status_t status, const ucp_tag_recv_info
     f->bytes = info->length;
     f->tag = info->sender_tag;
     end_flight(f, status);
-    ucx.ucp_request_free(request);
+    mccl_ucx.ucp_request_free(request);
 }
 
 static ucs_status_t noted(void *wire, const void *header, size_t size, void *data, size_t length,
@@ -224,27 +151,26 @@ static ucs_status_t begin(struct mccl_wire *w)
     puts.id = PUT_ID;
     puts.cb = put_came;
     ucp_config_t *config = NULL;
-    ucs_status_t s = ucx.ucp_config_read(NULL, NULL, &config);
+    ucs_status_t s = mccl_ucx.ucp_config_read(NULL, NULL, &config);
     if (!s)
-        s = ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &w->context);
+        s = mccl_ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &w->context);
     if (config)
-        ucx.ucp_config_release(config);
+        mccl_ucx.ucp_config_release(config);
     if (s)
         w->context = NULL;
-    if (!s && (s = ucx.ucp_worker_create(w->context, &worker, &w->worker)))
+    if (!s && (s = mccl_ucx.ucp_worker_create(w->context, &worker, &w->worker)))
         w->worker = NULL;
-    if (!s && (s = ucx.ucp_worker_get_address(w->worker, &w->address, &w->bytes)))
+    if (!s && (s = mccl_ucx.ucp_worker_get_address(w->worker, &w->address, &w->bytes)))
         w->address = NULL;
-    s = s ? s : ucx.ucp_worker_get_efd(w->worker, &w->descriptor);
-    s = s ? s : ucx.ucp_worker_set_am_recv_handler(w->worker, &notes);
-    return s ? s : ucx.ucp_worker_set_am_recv_handler(w->worker, &puts);
+    s = s ? s : mccl_ucx.ucp_worker_get_efd(w->worker, &w->descriptor);
+    s = s ? s : mccl_ucx.ucp_worker_set_am_recv_handler(w->worker, &notes);
+    return s ? s : mccl_ucx.ucp_worker_set_am_recv_handler(w->worker, &puts);
 }
 
 struct mccl_wire *mccl_wire_open(int nranks, int rank, char *text, size_t size)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-    pthread_once(&once, open_library);
+    const char *missing = mccl_ucx_open();
     struct mccl_wire *w = missing ? NULL : calloc(1, sizeof *w + (size_t)nranks * sizeof *w->peer);
     if (!w) {
         snprintf(text, size, "%s", missing ? missing : "out of memory");
@@ -306,7 +232,7 @@ static ucs_status_t reach(struct mccl_wire *w, int peer)
                               .err_handler = {.cb = broke, .arg = p}};
     if (!p->address)
         return UCS_ERR_INVALID_PARAM;
-    ucs_status_t s = ucx.ucp_ep_create(w->worker, &params, &p->ep);
+    ucs_status_t s = mccl_ucx.ucp_ep_create(w->worker, &params, &p->ep);
     if (s) {
         p->ep = NULL;
         p->broken = s;
@@ -330,7 +256,7 @@ void mccl_wire_send(struct mccl_wire *w, struct mccl_flight *f, int peer, uint64
     start(w, f, peer, false);
     f->bytes = bytes;
     ucs_status_t s = w->ending ? UCS_ERR_CANCELED : reach(w, peer);
-    void *request = s ? NULL : ucx.ucp_tag_send_nbx(w->peer[peer].ep, from, bytes, tag, &param);
+    void *request = s ? NULL : mccl_ucx.ucp_tag_send_nbx(w->peer[peer].ep, from, bytes, tag, &param);
     if (UCS_PTR_IS_PTR(request))
         f->request = request;
     else
@@ -350,7 +276,7 @@ void mccl_wire_receive(struct mccl_wire *w, struct mccl_flight *f, int peer, uin
     start(w, f, peer, true);
     f->wanted = bytes;
     void *request = w->ending ? UCS_STATUS_PTR(UCS_ERR_CANCELED)
-                              : ucx.ucp_tag_recv_nbx(w->worker, to, bytes, tag, mask, &param);
+                              : mccl_ucx.ucp_tag_recv_nbx(w->worker, to, bytes, tag, mask, &param);
     if (UCS_PTR_IS_ERR(request))
         end_flight(f, UCS_PTR_STATUS(request));
     else if (!f->done)
@@ -370,7 +296,8 @@ void mccl_wire_put(struct mccl_wire *w, struct mccl_flight *f, int peer, const s
     start(w, f, peer, false);
     f->bytes = bytes;
     ucs_status_t s = w->ending ? UCS_ERR_CANCELED : reach(w, peer);
-    void *request = s ? NULL : ucx.ucp_am_send_nbx(w->peer[peer].ep, PUT_ID, put, sizeof *put, from, bytes, &param);
+    void *request = s ? NULL
+                      : mccl_ucx.ucp_am_send_nbx(w->peer[peer].ep, PUT_ID, put, sizeof *put, from, bytes, &param);
     if (UCS_PTR_IS_PTR(request))
         f->request = request;
     else
@@ -391,7 +318,7 @@ uint64_t mccl_wire_taken(const struct mccl_wire *w, int peer) { return w->peer[p
 static void noted_sent(void *request, ucs_status_t status, void *unused)
 {
     (void)status, (void)unused;
-    ucx.ucp_request_free(request);
+    mccl_ucx.ucp_request_free(request);
 }
 
 /* lock held */
@@ -402,14 +329,14 @@ static void send_note(struct mccl_wire *w, int peer, enum note note)
                                  .flags = UCP_AM_SEND_FLAG_EAGER,
                                  .cb.send = noted_sent};
     if (!reach(w, peer))
-        (void)ucx.ucp_am_send_nbx(w->peer[peer].ep, NOTE_ID, n, sizeof *n, NULL, 0, &param);
+        (void)mccl_ucx.ucp_am_send_nbx(w->peer[peer].ep, NOTE_ID, n, sizeof *n, NULL, 0, &param);
 }
 
 static void move(struct mccl_wire *w)
 {
     if (w->ending)
         return;
-    while (ucx.ucp_worker_progress(w->worker))
+    while (mccl_ucx.ucp_worker_progress(w->worker))
         ;
     if (!w->owes)
         return;
@@ -434,7 +361,7 @@ bool mccl_wire_progress(struct mccl_wire *w)
 bool mccl_wire_arm(struct mccl_wire *w)
 {
     pthread_mutex_lock(&w->lock);
-    bool armed = ucx.ucp_worker_arm(w->worker) == UCS_OK;
+    bool armed = mccl_ucx.ucp_worker_arm(w->worker) == UCS_OK;
     pthread_mutex_unlock(&w->lock);
     return armed;
 }
@@ -508,26 +435,26 @@ static void close_ways(struct mccl_wire *w, bool force)
     for (int i = 0; i < w->nranks; i++) {
         if (!w->peer[i].ep)
             continue;
-        void *request = ucx.ucp_ep_close_nbx(w->peer[i].ep, &param);
+        void *request = mccl_ucx.ucp_ep_close_nbx(w->peer[i].ep, &param);
         w->peer[i].ep = NULL;
         if (!UCS_PTR_IS_PTR(request))
             continue;
         if (closing)
             closing[i] = request;
         else
-            ucx.ucp_request_free(request);
+            mccl_ucx.ucp_request_free(request);
     }
     for (struct mccl_flight *f = w->flights, *next; f; f = next) {
         next = f->next;
         if (f->receives)
-            ucx.ucp_request_cancel(w->worker, f->request);
+            mccl_ucx.ucp_request_cancel(w->worker, f->request);
     }
     for (bool all = false; !all && now_ms() < end;) {
-        ucx.ucp_worker_progress(w->worker);
+        mccl_ucx.ucp_worker_progress(w->worker);
         all = !w->flights;
         for (int i = 0; closing && i < w->nranks; i++) {
-            if (closing[i] && ucx.ucp_request_check_status(closing[i]) != UCS_INPROGRESS) {
-                ucx.ucp_request_free(closing[i]);
+            if (closing[i] && mccl_ucx.ucp_request_check_status(closing[i]) != UCS_INPROGRESS) {
+                mccl_ucx.ucp_request_free(closing[i]);
                 closing[i] = NULL;
             }
             all = all && !closing[i];
@@ -537,7 +464,7 @@ static void close_ways(struct mccl_wire *w, bool force)
     }
     for (int i = 0; closing && i < w->nranks; i++)
         if (closing[i])
-            ucx.ucp_request_free(closing[i]);
+            mccl_ucx.ucp_request_free(closing[i]);
     free(closing);
 }
 
@@ -573,11 +500,11 @@ void mccl_wire_close(struct mccl_wire *w)
     if (w->worker && !w->ending)
         close_ways(w, true);
     if (w->address)
-        ucx.ucp_worker_release_address(w->worker, w->address);
+        mccl_ucx.ucp_worker_release_address(w->worker, w->address);
     if (w->worker)
-        ucx.ucp_worker_destroy(w->worker);
+        mccl_ucx.ucp_worker_destroy(w->worker);
     if (w->context)
-        ucx.ucp_cleanup(w->context);
+        mccl_ucx.ucp_cleanup(w->context);
     for (int i = 0; i < w->nranks; i++)
         free(w->peer[i].address);
     pthread_mutex_destroy(&w->lock);
