@@ -4,6 +4,7 @@
 #define CUMU_ABI_MCCL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "abi/musa.h"
 
@@ -64,6 +65,27 @@ mcclResult_t mcclPutSignal(const void *send, size_t count, mcclDataType_t type, 
                            musaStream_t stream);
 mcclResult_t mcclSignal(int peer, int signal, int context, unsigned flags, mcclComm_t comm, musaStream_t stream);
 mcclResult_t mcclWaitSignal(int count, const mcclWaitSignalDesc_t *waits, mcclComm_t comm, musaStream_t stream);
+/* Not MCCL's own: cumu's on the CPU. What is left of a communicator over several hosts when it is gone: where its ranks
+ * can meet again. One more user of it; NULL if its ranks share one host's memory. Each user ends with Free. */
+struct mccl_reunion;
+struct mccl_reunion *cumu_mccl_reunion(mcclComm_t comm);
+struct mccl_reunion *cumu_mccl_reunion_hold(struct mccl_reunion *r);
+void cumu_mccl_reunion_free(struct mccl_reunion *r);
+/* These n of its ranks, in ascending order and this one among them, meet: each gives `size` bytes and gets everybody's.
+ * `key`: the same for all, another one for every meeting. The text has the reason if they cannot, or if given_up says
+ * that it is no use any more. */
+struct mccl_reunite {
+    uint64_t key;
+    const int *ranks;
+    int n;
+    uint32_t size;
+    const void *mine;
+    void *all;
+    int (*given_up)(void *);
+    void *arg;
+    char text[240];
+};
+mcclResult_t cumu_mccl_reunite(struct mccl_reunion *r, struct mccl_reunite *m);
 #pragma GCC visibility pop
 
 #endif

@@ -1,5 +1,5 @@
-/* Fuzz target of what ranks of other hosts say: hellos, rosters, cards and the star's messages, of which anybody may
- * send any bytes. The first byte chooses what they are taken for. */
+/* Fuzz target of what ranks of other hosts say: hellos, rosters, cards, the star's messages and visits, which anybody
+ * may send. The first byte chooses what they are taken for. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct mccl_hello hello = {0};
     struct mccl_saying saying = {0};
     struct mccl_frame frame = {0};
+    struct mccl_visit visit = {0};
+    struct mccl_outcome outcome = {0};
     int nhosts;
     if (size < 2)
         return 0;
@@ -43,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!copy)
         return 0;
     memcpy(copy, data, size);
-    switch (what % 5) {
+    switch (what % 7) {
     case 0:
         memcpy(&hello, copy, size < sizeof hello ? size : sizeof hello);
         if (mccl_hello_good(&hello, &id)) {
@@ -65,6 +67,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (saying.rank >= nranks)
                 abort();
         }
+        break;
+    case 5:
+        memcpy(&visit, copy, size < sizeof visit ? size : sizeof visit);
+        if (mccl_visit_good(&visit, id.secret, nranks) && (visit.rank < 0 || visit.rank >= nranks))
+            abort();
+        break;
+    case 6:
+        memcpy(&outcome, copy, size < sizeof outcome ? size : sizeof outcome);
+        if (mccl_outcome_good(&outcome))
+            read_text(outcome.reason);
         break;
     default:
         memcpy(&frame, copy, size < sizeof frame ? size : sizeof frame);

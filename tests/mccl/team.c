@@ -1,6 +1,8 @@
 /* The teams of ranks that the MCCL tests run as. */
 #include "team.h"
 
+#include "../netns.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -61,27 +63,6 @@ static void *run(void *arg)
         RANK(r, mcclCommDestroy(r->comm) == mcclSuccess);
     musaStreamDestroy(r->stream);
     return NULL;
-}
-
-/* TEAM_HOSTS names network namespaces, separated by blanks, that stand for hosts: rank i of a team of PROCESSES runs in
- * number i modulo their number, and who makes the id in the first. */
-static void enter_host(int rank)
-{
-    const char *list = getenv("TEAM_HOSTS");
-    char copy[256], *hosts[16], *rest, path[300];
-    int n = 0;
-    if (!list || !*list)
-        return;
-    snprintf(copy, sizeof copy, "%s", list);
-    for (char *h = strtok_r(copy, " ", &rest); h && n < 16; h = strtok_r(NULL, " ", &rest))
-        hosts[n++] = h;
-    snprintf(path, sizeof path, "/run/netns/%s", hosts[rank % n]);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    /* UCX looks for interfaces in /sys, which shows those of the namespace that it was mounted in. */
-    if (fd < 0 || setns(fd, CLONE_NEWNET) || unshare(CLONE_NEWNS) ||
-        mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL) || mount("sysfs", "/sys", "sysfs", 0, NULL))
-        perror(path);
-    close(fd);
 }
 
 struct desk { /* shared with the processes of a team */

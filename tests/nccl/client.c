@@ -1,5 +1,6 @@
 /* A program of NCCL and the CUDA runtime, linked as any other: ranks as threads or as processes, each of which
- * checks what it gets. Usage: client threads|processes|launcher|death|group [N]. */
+ * checks what it gets. Usage: client threads|processes|launcher|death|death0|group
+ * [N]; death0: of rank 0. With TEAM_HOSTS processes are in network namespaces, which stand for hosts. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -12,6 +13,8 @@
 #include <unistd.h>
 
 #include "cuda_functions.h"
+
+#include "../netns.h"
 
 typedef struct {
     char internal[128];
@@ -202,11 +205,12 @@ static void background(struct rank *r)
     RANK(r, ncclCommCount(lonely, all) == ncclInvalidArgument);
 }
 
-/* The last rank is killed; the others hear of it, and go on without. */
-static bool death;
+/* A rank is killed; the others hear of it, and go on without. */
+static bool death, first_dies;
+static int who_dies(int n) { return first_dies ? 0 : n - 1; }
 static void survives(struct rank *r)
 {
-    int member[MAX], gone[] = {r->n - 1}, n = without(r, gone[0], member), error = 0;
+    int member[MAX], gone[] = {who_dies(r->n)}, n = without(r, gone[0], member), error = 0;
     ncclComm_t child = NULL;
     if (r->rank == gone[0])
         kill(getpid(), SIGKILL);
@@ -357,7 +361,8 @@ int main(int argc, char **argv)
     struct rank r[MAX] = {0};
     pthread_t thread[MAX];
     pid_t child[MAX];
-    death = strcmp(how, "death") == 0;
+    first_dies = strcmp(how, "death0") == 0;
+    death = first_dies || strcmp(how, "death") == 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (n < 3 || n > MAX || shared == MAP_FAILED)
@@ -379,13 +384,14 @@ int main(int argc, char **argv)
             shared->ready = ncclGetUniqueId(&shared->id[i]) == 0;
         for (int k = 0; k < n; k++)
             if ((child[k] = fork()) == 0) {
+                enter_host(k);
                 run(&r[k]);
                 fflush(stdout);
                 _exit(r[k].wrong != 0);
             }
         for (int k = 0; k < n; k++) {
             int status = -1;
-            int want = death && k == n - 1 ? SIGKILL : 0;
+            int want = death && k == who_dies(n) ? SIGKILL : 0;
             wrong += waitpid(child[k], &status, 0) != child[k] || status != want;
         }
     }

@@ -10,18 +10,29 @@ set -eu
 run="$cumu run --backend host --"
 export CUMU_HOST_DEVICES=4
 
-for how in threads processes launcher death group; do
+for how in threads processes launcher death death0 group; do
     # shellcheck disable=SC2086
     check "4 ranks: $how" 0 "^PASS nccl $how\$" -- $run "$tmp/client" $how 4
 done
 if ldconfig -p 2>/dev/null | grep -q 'libucp\.so\.0'; then # splits, shrinks, windows, captures, aborts over UCX
     for per in 1 2; do
-        for how in threads processes group; do
+        for how in threads processes death death0 group; do
             # shellcheck disable=SC2086
             CUMU_NCCL_HOST_RANKS=$per UCX_TLS=tcp,self check "4 ranks, $per a host: $how" 0 "^PASS nccl $how\$" -- \
                 $run "$tmp/client" $how 4
         done
     done
+    # shellcheck source=../netns.sh
+    . "$(dirname "$0")/../netns.sh"
+    if plug_in_hosts 2; then
+        for how in processes death death0; do # ranks that stay find each other across hosts
+            # shellcheck disable=SC2086
+            TEAM_HOSTS=$hosts UCX_TLS=tcp check "4 ranks, two namespaces: $how" 0 "^PASS nccl $how\$" -- \
+                $run "$tmp/client" $how 4
+        done
+    else
+        echo "skip nccl over namespaces: not permitted to make them"
+    fi
 fi
 "${CC:-cc}" -std=c11 -Wall -Wextra -Wno-cast-function-type -o "$tmp/refused" "$(dirname "$0")/refused.c" \
     "$B/lib/cumu/facade/libnvshmem_host.so.3" "$B/lib/cumu/facade/libnccl.so.2" -Wl,--allow-shlib-undefined

@@ -24,6 +24,7 @@ struct nccl_comm *cumu_nccl_new(bool blocking)
         c->meeting = false;
         c->nranks = c->registered = 0;
         c->key = 0;
+        c->reunion = NULL;
         c->told = false;
         c->name[0] = c->text[0] = 0;
         c->blocking = blocking;
@@ -34,8 +35,11 @@ struct nccl_comm *cumu_nccl_new(bool blocking)
 
 void cumu_nccl_free(struct nccl_comm *c)
 {
+    struct mccl_reunion *reunion = c->reunion;
+    c->reunion = NULL;
     atomic_store(&c->below, NULL);
     atomic_store(&c->state, NCCL_NONE);
+    cumu_nccl_reunion_free(reunion);
 }
 
 uint64_t cumu_nccl_key(const struct cumu_s128 *id)
@@ -86,6 +90,7 @@ int cumu_nccl_join(struct nccl_task *t)
     c->nranks = t->nranks;
     c->device = t->device;
     c->key = cumu_nccl_key(&t->id);
+    c->reunion = cumu_nccl_reunion(below);
     atomic_store_explicit(&c->below, below, memory_order_release);
     r = cumu_manifest_joined(t->call, c, verdict);
     if (r) {

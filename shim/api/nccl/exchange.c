@@ -1,7 +1,10 @@
 /* How the ranks of a communicator tell each other something: through MCCL, or, where MCCL's communicator is
- * gone or some ranks are, through an abstract socket of this machine, which leaves nothing behind. */
+ * gone or some ranks are, through an abstract socket of this machine, which leaves nothing behind, or by the doors that
+ * MCCL on the CPU keeps for ranks on several hosts. */
+#include "abi/mccl.h"
 #include "api/nccl/nccl.h"
 #include "core/file.h"
+#include "core/resolve.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -142,7 +145,7 @@ static bool visit(const struct sockaddr_un *name, socklen_t length, const struct
     return good;
 }
 
-int cumu_nccl_meet(uint64_t key, int me, int n, const void *mine, size_t size, void *all)
+static int meet_here(uint64_t key, int me, int n, const void *mine, size_t size, void *all)
 {
     struct sockaddr_un name;
     socklen_t length = name_of(&name, key);
@@ -161,4 +164,47 @@ int cumu_nccl_meet(uint64_t key, int me, int n, const void *mine, size_t size, v
     if (!good)
         cumu_gap("nccl", NULL, "without their communicator, ranks find each other on one machine only");
     return good ? ncclSuccess : ncclRemoteError;
+}
+
+/* ---- on several ---------------------------------------------------------------------------------- */
+
+#define BELOW(function) ((__typeof__(function) *)(void (*)(void))(uintptr_t)cumu_below("mccl", #function))
+
+struct mccl_reunion *cumu_nccl_reunion(mcclComm_t below)
+{
+    __typeof__(cumu_mccl_reunion) *f = BELOW(cumu_mccl_reunion);
+    return f ? f(below) : NULL;
+}
+
+struct mccl_reunion *cumu_nccl_reunion_hold(struct mccl_reunion *r)
+{
+    return r ? BELOW(cumu_mccl_reunion_hold)(r) : NULL;
+}
+
+void cumu_nccl_reunion_free(struct mccl_reunion *r)
+{
+    if (r)
+        BELOW(cumu_mccl_reunion_free)(r);
+}
+
+static int abandoned(void *comm) { return ((struct nccl_comm *)comm)->state == NCCL_ABANDONED; }
+
+int cumu_nccl_meet(const struct nccl_task *t, uint64_t key, int me, int n, const void *mine, size_t size, void *all)
+{
+    if (!t->reunion)
+        return meet_here(key, me, n, mine, size, all);
+    int *ranks = malloc((size_t)n * sizeof *ranks);
+    for (int i = 0; i < n && ranks; i++)
+        ranks[i] = t->stay ? t->stay[i] : i;
+    struct mccl_reunite m = {.key = key,
+                             .ranks = ranks,
+                             .n = n,
+                             .size = (uint32_t)size,
+                             .mine = mine,
+                             .all = all,
+                             .given_up = abandoned,
+                             .arg = t->comm};
+    int r = ranks ? BELOW(cumu_mccl_reunite)(t->reunion, &m) : ncclSystemError;
+    free(ranks);
+    return r ? cumu_nccl_failed(t->call, r, "%s", ranks ? m.text : "out of memory") : ncclSuccess;
 }

@@ -39,9 +39,10 @@ struct nccl_comm {
     atomic_bool told;    /* the asynchronous error is logged */
     atomic_bool meeting; /* a thread waits for the other ranks of `id` to come, as `rank` of `nranks` */
     struct cumu_s128 id;
-    uint64_t key;         /* made of the unique id: the same on all ranks, and on no other communicator */
-    char name[NCCL_NAME]; /* commName of its configuration, or "" */
-    char text[NCCL_TEXT]; /* what went wrong in the background */
+    uint64_t key;                 /* made of the unique id: the same on all ranks, and on no other communicator */
+    struct mccl_reunion *reunion; /* where its ranks meet when it is gone, if they are on several hosts; or NULL */
+    char name[NCCL_NAME];         /* commName of its configuration, or "" */
+    char text[NCCL_TEXT];         /* what went wrong in the background */
 } __attribute__((aligned(512)));
 
 extern struct nccl_comm cumu_nccl_comms[NCCL_MAX_COMMS];
@@ -93,8 +94,10 @@ struct nccl_task {
     int device;
     struct cumu_s128 id;
     int nranks, rank, color, key, flags;
-    uint64_t set; /* of a shrink: key of the parent and of who stays */
-    void *record; /* of a window */
+    uint64_t set;                 /* of a shrink: key of the parent and of who stays, */
+    int *stay;                    /* and their ranks in the parent; freed with the task */
+    struct mccl_reunion *reunion; /* of the parent; given back with the task */
+    void *record;                 /* of a window */
     int result;
     char text[NCCL_TEXT];
     bool done;
@@ -122,9 +125,13 @@ bool cumu_nccl_grouped(void); /* task.c: is the thread in a group? */
 /* exchange.c. Every rank of the parent gives `size` bytes and gets everybody's. Blocks. An
  * ncclResult. */
 int cumu_nccl_exchange(struct nccl_comm *c, const void *mine, size_t size, void *all);
-/* The same without MCCL, for a communicator that is revoked or has lost ranks: the n that know the key
- * meet on this machine, the calling one as number `me`. */
-int cumu_nccl_meet(uint64_t key, int me, int n, const void *mine, size_t size, void *all);
+/* The same without MCCL, for a communicator that is revoked or has lost ranks: of the task's parent the ranks that
+ * stay, or all, who know the key, the calling one as number `me` of them. */
+int cumu_nccl_meet(const struct nccl_task *t, uint64_t key, int me, int n, const void *mine, size_t size, void *all);
+/* Of MCCL's communicator: where its ranks meet without it, or NULL; one more user of that; one less. */
+struct mccl_reunion *cumu_nccl_reunion(mcclComm_t below);
+struct mccl_reunion *cumu_nccl_reunion_hold(struct mccl_reunion *r);
+void cumu_nccl_reunion_free(struct mccl_reunion *r);
 
 /* comm.c. Makes MCCL's communicator and publishes it. */
 int cumu_nccl_join(struct nccl_task *t);

@@ -20,7 +20,7 @@ static int gather(struct nccl_task *t, const void *mine, size_t size, void *all)
 {
     struct nccl_comm *p = t->parent;
     return p->below ? cumu_nccl_exchange(p, mine, size, all)
-                    : cumu_nccl_meet(p->key, p->rank, p->nranks, mine, size, all);
+                    : cumu_nccl_meet(t, p->key, p->rank, p->nranks, mine, size, all);
 }
 
 static int split(struct nccl_task *t, struct wish *all, struct cumu_s128 *ids)
@@ -99,7 +99,8 @@ int wrap_ncclCommSplit(void *comm, int color, int key, void **out, const void *c
                           .out = out,
                           .device = p->device,
                           .color = color,
-                          .key = key};
+                          .key = key,
+                          .reunion = cumu_nccl_reunion_hold(p->reunion)};
     if (color >= 0)
         *out = c;
     else { /* takes part and gets none: a step that nobody can ask about must be waited for */
@@ -118,10 +119,12 @@ static int run_shrink(struct nccl_task *t)
     struct cumu_s128 id = {{0}}, *ids = calloc((size_t)t->nranks, sizeof *ids);
     int made = t->rank == 0 ? wrap_ncclGetUniqueId(&id) : ncclSuccess;
     /* Not through MCCL: those that go away take no part, and a collective wants all. */
-    int r = ids ? cumu_nccl_meet(t->set, t->rank, t->nranks, &id, sizeof id, ids) : ncclSystemError;
+    int r = ids ? cumu_nccl_meet(t, t->set, t->rank, t->nranks, &id, sizeof id, ids) : ncclSystemError;
     if (!r)
         t->id = ids[0];
     free(ids);
+    if (r && t->reunion) /* the text says who is missing */
+        return r;
     if (r || made)
         return cumu_nccl_failed(t->call, r ? r : made, "the ranks that stay could not find each other");
     return cumu_nccl_join(t);
@@ -139,6 +142,7 @@ int wrap_ncclCommShrink(void *comm, const int *excluded, int n, void **out, cons
     if (r)
         return r;
     bool *gone = calloc((size_t)p->nranks, sizeof *gone);
+    int *stay = calloc((size_t)p->nranks, sizeof *stay);
     struct nccl_task t = {.call = call,
                           .run = run_shrink,
                           .comm = c,
@@ -147,22 +151,24 @@ int wrap_ncclCommShrink(void *comm, const int *excluded, int n, void **out, cons
                           .device = p->device,
                           .rank = -1,
                           .set = p->key};
-    for (int i = 0; gone && i < n && !r; i++) {
+    if (!gone || !stay)
+        r = cumu_nccl_failed(call, ncclSystemError, "out of memory");
+    for (int i = 0; i < n && !r; i++) {
         if (excluded[i] < 0 || excluded[i] >= p->nranks || excluded[i] == p->rank || gone[excluded[i]])
             r = cumu_nccl_failed(call, ncclInvalidArgument, "rank %d to be left out", excluded[i]);
         else
             gone[excluded[i]] = true;
     }
-    for (int i = 0; gone && i < p->nranks && !r; i++) {
+    for (int i = 0; i < p->nranks && !r; i++) {
         if (i == p->rank)
             t.rank = t.nranks;
-        t.nranks += !gone[i];
+        if (!gone[i])
+            stay[t.nranks++] = i;
         t.set = (t.set ^ gone[i]) * 0x100000001b3; /* those that stay know each other by it */
     }
-    if (!gone)
-        r = cumu_nccl_failed(call, ncclSystemError, "out of memory");
     free(gone);
     if (r) {
+        free(stay);
         cumu_nccl_free(c);
         return r;
     }
@@ -173,6 +179,8 @@ int wrap_ncclCommShrink(void *comm, const int *excluded, int n, void **out, cons
         if (below)
             (void)mu.mcclCommAbort(below);
     }
+    t.stay = stay;
+    t.reunion = cumu_nccl_reunion_hold(p->reunion);
     *out = c;
     return cumu_nccl_begin(&t);
 }

@@ -60,6 +60,13 @@ static void step(struct nccl_task *t)
         (void)mu.musaSetDevice(old);
 }
 
+static void drop(struct nccl_task *t)
+{
+    free(t->stay);
+    cumu_nccl_reunion_free(t->reunion);
+    free(t);
+}
+
 /* It and what comes after it; the result is that of the first that failed. */
 static void steps(struct nccl_task *t)
 {
@@ -71,7 +78,7 @@ static void steps(struct nccl_task *t)
             t->result = k->result;
             memcpy(t->text, k->text, sizeof t->text);
         }
-        free(k);
+        drop(k);
     }
 }
 
@@ -84,7 +91,7 @@ static void *waited_for(void *task)
 static void *in_background(void *task)
 {
     steps(task);
-    free(task);
+    drop(task);
     return NULL;
 }
 
@@ -130,7 +137,7 @@ static int no_thread(struct nccl_task *t)
     for (struct nccl_task *next; t; t = next) {
         next = t->then;
         finish(t, r);
-        free(t);
+        drop(t);
     }
     return r;
 }
@@ -167,7 +174,7 @@ static int run_all(struct nccl_task *tasks)
             result = t->result;
             cumu_nccl_retell(t->text);
         }
-        free(t);
+        drop(t);
     }
     return result ? result : progress ? ncclInProgress : ncclSuccess;
 }
@@ -175,8 +182,11 @@ static int run_all(struct nccl_task *tasks)
 int cumu_nccl_begin(const struct nccl_task *task)
 {
     struct nccl_task *t = malloc(sizeof *t);
-    if (!t)
+    if (!t) {
+        free(task->stay);
+        cumu_nccl_reunion_free(task->reunion);
         return cumu_nccl_failed(task->call, ncclSystemError, "out of memory");
+    }
     *t = *task;
     t->next = t->then = NULL;
     if (!group.depth)
@@ -213,7 +223,7 @@ static void cancel(struct nccl_task *tasks, int why)
     for (struct nccl_task *t = tasks, *next; t; t = next) {
         next = t->next;
         finish(t, why);
-        free(t);
+        drop(t);
     }
 }
 

@@ -80,6 +80,7 @@ struct mccl_seat { /* of a roster, which has one for each rank */
 struct mccl_card {          /* what a rank tells all others, and then the bytes of its worker's address */
     struct mccl_id local;   /* of the lowest rank of a host: where its ranks meet */
     struct mccl_place star; /* of rank 0: where it keeps in touch with the others */
+    struct mccl_place meet; /* of every one: its door for a reunion */
     uint32_t bytes, unused;
 };
 
@@ -95,6 +96,21 @@ struct mccl_saying { /* between rank 0 and each other one, as long as the commun
     char reason[MCCL_REASON];
 };
 
+struct mccl_visit { /* to the first one of a reunion, and then the bytes that the rank gives */
+    char magic[8];
+    uint64_t secret[2];
+    uint64_t key;
+    int32_t rank, n;
+    uint32_t bytes, unused;
+};
+
+struct mccl_outcome { /* of it, and then everybody's bytes if result is 0; mcclInProgress: of another one, come again */
+    char magic[8];
+    int32_t result;
+    uint32_t unused;
+    char reason[MCCL_REASON];
+};
+
 /* parse.c: is what came what it should be? Nothing outside of the bytes given is read. */
 bool mccl_hello_good(const struct mccl_hello *h, const struct mccl_id *id);
 bool mccl_frame_good(const struct mccl_frame *f, uint32_t type, size_t most);
@@ -103,6 +119,10 @@ bool mccl_card_good(const void *at, size_t bytes);
 /* Finds the nranks cards in the bytes. False: there are not so many, or one is wrong. */
 bool mccl_cards_good(const void *at, size_t bytes, int nranks, size_t *where);
 bool mccl_saying_good(const struct mccl_saying *s, const struct mccl_id *id, int nranks);
+/* Is it a visit to any reunion of that communicator? To this one? */
+bool mccl_visit_good(const struct mccl_visit *v, const uint64_t secret[2], int nranks);
+bool mccl_visit_meant(const struct mccl_visit *v, const struct mccl_visit *mine);
+bool mccl_outcome_good(const struct mccl_outcome *o);
 bool mccl_same_id(const struct mccl_id *a, const struct mccl_id *b);
 
 /* place.c */

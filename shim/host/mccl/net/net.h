@@ -24,6 +24,7 @@ struct mccl_net {
     struct mccl_wire *wire;
     struct mccl_star *star;
     struct mccl_far *far;
+    struct mccl_reunion *reunion;
     _Atomic int waiting; /* a call moves what is on the wire itself */
     _Atomic bool *left;  /* by rank: nothing will come from it any more */
     unsigned number;     /* of the collective */
@@ -48,6 +49,10 @@ void mccl_net_free(struct mccl_net *n, bool in_order);
 mcclResult_t mccl_star_open(struct mccl_net *n, int listener, const struct mccl_place *at);
 mcclResult_t mccl_star_ready(struct mccl_net *n); /* returns when all ranks have called it, or what went wrong */
 void mccl_star_close(struct mccl_net *n);
+
+/* reunion.c. Takes over the listener, unless there is no memory: NULL. Then it is told every rank's card. */
+struct mccl_reunion *mccl_reunion_new(int listener, int rank, int nranks);
+void mccl_reunion_told(struct mccl_reunion *r, int rank, const struct mccl_card *card);
 
 /* flight.c. Messages of a call: begun, and waited for. */
 enum mccl_class { MCCL_PAIR = 1, MCCL_ALL = 2, MCCL_WINDOWS = 3 };

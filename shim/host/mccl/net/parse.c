@@ -4,7 +4,7 @@
 
 #include "host/mccl/net/door.h"
 
-const char mccl_magic[8] = "cumumcc2"; /* 2: the version of all that is in door.h */
+const char mccl_magic[8] = "cumumcc3"; /* 3: the version of all that is in door.h */
 
 /* In a time that does not tell how many bytes were right. */
 bool mccl_same_id(const struct mccl_id *a, const struct mccl_id *b)
@@ -79,4 +79,21 @@ bool mccl_saying_good(const struct mccl_saying *s, const struct mccl_id *id, int
     return memcmp(s->magic, mccl_magic, sizeof s->magic) == 0 && !differ && s->word >= MCCL_BEAT &&
            s->word <= MCCL_LEAVES && s->rank >= 0 && s->rank < nranks && s->result >= 0 &&
            s->result <= mcclInProgress && ends(s->reason, sizeof s->reason);
+}
+
+bool mccl_visit_good(const struct mccl_visit *v, const uint64_t secret[2], int nranks)
+{
+    uint64_t differ = (v->secret[0] ^ secret[0]) | (v->secret[1] ^ secret[1]);
+    return memcmp(v->magic, mccl_magic, sizeof v->magic) == 0 && !differ && v->rank >= 0 && v->rank < nranks;
+}
+
+bool mccl_visit_meant(const struct mccl_visit *v, const struct mccl_visit *mine)
+{
+    return v->key == mine->key && v->n == mine->n && v->bytes == mine->bytes;
+}
+
+bool mccl_outcome_good(const struct mccl_outcome *o)
+{
+    return memcmp(o->magic, mccl_magic, sizeof o->magic) == 0 && o->result >= 0 && o->result <= mcclInProgress &&
+           ends(o->reason, sizeof o->reason);
 }

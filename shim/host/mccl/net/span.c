@@ -67,6 +67,13 @@ static struct mccl_card *make_card(struct mccl_net *n, int door, size_t *size, i
         snprintf(reason, MCCL_REASON, "no address for the other hosts to connect to");
         return NULL;
     }
+    if (n->nhosts > 1) {
+        int meet = mccl_listen(&card.meet);
+        if (meet >= 0 && !(n->reunion = mccl_reunion_new(meet, rank, n->comm->nranks)))
+            close(meet);
+        if (!n->reunion)
+            return NULL;
+    }
     card.bytes = (uint32_t)bytes;
     *size = sizeof card + bytes;
     struct mccl_card *whole = malloc(*size);
@@ -195,6 +202,7 @@ mcclResult_t mccl_span(mcclComm_t *comm, mcclComm_t c, struct mccl_hello *me, ch
     for (int q = 0; q < c->nranks && !r && n->nhosts > 1; q++) {
         struct mccl_card card;
         memcpy(&card, cards + where[q], sizeof card);
+        mccl_reunion_told(n->reunion, q, &card);
         if (n->host_of[q] != n->host && !mccl_wire_peer(n->wire, q, cards + where[q] + sizeof card, card.bytes))
             r = mcclSystemError;
     }
@@ -222,6 +230,7 @@ void mccl_net_free(struct mccl_net *n, bool in_order)
     mccl_star_close(n);
     mccl_wire_close(n->wire);
     mccl_far_free(n);
+    cumu_mccl_reunion_free(n->reunion);
     free(n->host_of);
     free(n->seat_of);
     free(n->ranks);

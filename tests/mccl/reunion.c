@@ -1,0 +1,130 @@
+/* Ranks of several hosts that find each other without their communicator: all of them, some, after it was aborted, and
+ * when one that should come is gone. */
+#include "sanitize.h"
+#include "team.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST = 8, BIG = 5000 };
+
+static int never(void *arg) { return (void)arg, 0; }
+static int at_once(void *arg) { return (void)arg, 1; }
+
+/* Ranks first to last - 1 but that one meet, each with so many bytes made of its rank. */
+static mcclResult_t meet_but(struct rank *r, struct mccl_reunion *u, uint64_t key, int first, int last, int without,
+                             uint32_t size, char *text)
+{
+    int ranks[MOST], n = 0;
+    for (int q = first; q < last; q++)
+        if (q != without)
+            ranks[n++] = q;
+    unsigned char *mine = malloc(size), *all = calloc((size_t)n, size);
+    memset(mine, 'a' + r->rank, size);
+    struct mccl_reunite m = {
+        .key = key, .ranks = ranks, .n = n, .size = size, .mine = mine, .all = all, .given_up = never};
+    mcclResult_t result = cumu_mccl_reunite(u, &m);
+    for (int i = 0; i < n && !result; i++)
+        RANK(r, all[(size_t)i * size] == 'a' + ranks[i] && all[(size_t)(i + 1) * size - 1] == 'a' + ranks[i]);
+    if (text)
+        strcpy(text, m.text);
+    else if (result)
+        printf("# rank %d: %s\n", r->rank, m.text);
+    free(mine);
+    free(all);
+    return result;
+}
+
+static mcclResult_t meet(struct rank *r, struct mccl_reunion *u, uint64_t key, int first, int last, uint32_t size,
+                         char *text)
+{
+    return meet_but(r, u, key, first, last, -1, size, text);
+}
+
+static void meets(struct rank *r)
+{
+    struct mccl_reunion *u = cumu_mccl_reunion(r->comm);
+    RANK(r, u);
+    for (uint64_t k = 0; k < 5; k++) /* one after the other: who is late for one is early for the next */
+        RANK(r, meet(r, u, k, 0, r->nranks, k ? BIG : 1, NULL) == mcclSuccess);
+    if (r->rank) /* two meetings at once, and a rank that is in neither */
+        RANK(r, meet(r, u, 77, r->rank < 3 ? 1 : 3, r->rank < 3 ? 3 : r->nranks, 128, NULL) == mcclSuccess);
+    RANK(r, mcclCommAbort(r->comm) == mcclSuccess);
+    r->comm = NULL;
+    RANK(r, meet(r, u, 99, 0, r->nranks, 128, NULL) == mcclSuccess);
+    cumu_mccl_reunion_free(u);
+}
+
+/* The rank that is told leaves; nobody waits for it for ever, and everybody hears which one it was. */
+static void misses(struct rank *r)
+{
+    struct mccl_reunion *u = cumu_mccl_reunion(r->comm);
+    const int gone = *(int *)r->arg;
+    char text[sizeof((struct mccl_reunite *)0)->text], want[32];
+    RANK(r, meet(r, u, 1, 0, r->nranks, 16, NULL) == mcclSuccess); /* nobody is gone before all have begun */
+    RANK(r, mcclCommAbort(r->comm) == mcclSuccess);
+    r->comm = NULL;
+    snprintf(want, sizeof want, "rank %d, at ", gone);
+    if (r->rank != gone) {
+        RANK(r, meet(r, u, 2, 0, r->nranks, 16, text) == mcclRemoteError);
+        RANK(r, strncmp(text, want, strlen(want)) == 0);
+        /* Who is late for the meeting that failed is told so by the next one. */
+        RANK(r, meet_but(r, u, 3, 0, r->nranks, gone, 16, NULL) == mcclSuccess);
+    }
+    cumu_mccl_reunion_free(u);
+}
+
+/* One that waits is told that it is no use. */
+static void gives_up(struct rank *r)
+{
+    struct mccl_reunion *u = cumu_mccl_reunion(r->comm);
+    int ranks[] = {0, 1};
+    char mine = 0, all[2];
+    struct mccl_reunite m = {
+        .key = 5, .ranks = ranks, .n = 2, .size = 1, .mine = &mine, .all = all, .given_up = at_once};
+    if (r->rank == 0)
+        RANK(r, cumu_mccl_reunite(u, &m) == mcclRemoteError && strcmp(m.text, "given up") == 0);
+    m.key = 6;
+    RANK(r, meet(r, u, 7, 0, r->nranks, 1, NULL) == mcclSuccess);
+    if (r->rank == 1)
+        RANK(r, cumu_mccl_reunite(u, &m) == mcclRemoteError && strcmp(m.text, "given up") == 0);
+    RANK(r, meet(r, u, 8, 0, r->nranks, 1, NULL) == mcclSuccess);
+    m.ranks = (int[]){0, 9};
+    RANK(r, cumu_mccl_reunite(u, &m) == mcclInvalidArgument);
+    cumu_mccl_reunion_free(u);
+}
+
+static void none(struct rank *r) { RANK(r, !cumu_mccl_reunion(r->comm) && !cumu_mccl_reunion(NULL)); }
+
+/* Asked in a child, since it sets handlers and opens things. */
+static bool there(const char *library)
+{
+    int status = 1;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(dlopen(library, RTLD_NOW | RTLD_LOCAL) == NULL);
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+int main(void)
+{
+    if (CUMU_TSAN || !there("libucp.so.0")) { /* ranks are forked, and UCX begins threads in them */
+        printf("skip mccl reunion: %s\n", CUMU_TSAN ? "UCX under TSan" : "no libucp.so.0 (Debian: libucx0)");
+        return 77;
+    }
+    setenv("CUMU_HOST_DEVICES", "8", 1);
+    setenv("UCX_TLS", "tcp,self", 0);
+    unsetenv("CUMU_NCCL_HOST_RANKS");
+    if (!getenv("TEAM_HOSTS")) {
+        report(team_run(PROCESSES, 2, true, none, NULL), "one host needs none");
+        setenv("CUMU_NCCL_HOST_RANKS", "2", 1);
+    }
+    report(team_run(PROCESSES, 5, true, meets, NULL), "all and some, at once and one after the other");
+    for (int gone = 0; gone < 4; gone++)
+        report(team_run(PROCESSES, 4, true, misses, &gone), "rank %d is gone", gone);
+    report(team_run(PROCESSES, 3, true, gives_up, NULL), "it is no use");
+    return check_end("mccl reunion");
+}
