@@ -313,7 +313,7 @@ static void receive_all(struct hall *h)
 
 static mcclResult_t serve(struct mccl_reunion *r, struct mccl_reunite *m, const struct mccl_visit *mine)
 {
-    size_t one = sizeof(struct mccl_visit) + m->size;
+    size_t one = (sizeof(struct mccl_visit) + m->size + 15) / 16 * 16; /* so that each is aligned */
     struct hall *h = calloc(1, sizeof *h);
     struct guest *guests = calloc((size_t)m->n, sizeof *guests);
     struct pollfd *polls = calloc((size_t)m->n + MCCL_DOOR_PENDING + 1, sizeof *polls);
