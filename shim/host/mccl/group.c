@@ -223,10 +223,10 @@ static struct mccl_job *do_here(struct mccl_job *jobs, void (*release)(struct mc
             continue;
         if (looks >= most)
             break;
-        if (crowded || looks > LOOKS)
-            sched_yield();
-        else
+        if (!crowded && looks <= LOOKS)
             mccl_pause();
+        else if (!mccl_yield())
+            looks = most;
     }
     for (const struct mccl_job *j = jobs; j && looks >= most; j = j->next)
         j->comm->impatience += j->comm->impatience < IMPATIENCE;

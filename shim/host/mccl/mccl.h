@@ -301,6 +301,9 @@ bool mccl_thread(void *(*body)(void *), void *arg);
 void mccl_wait_turn(mcclComm_t c, uint32_t ticket);
 void mccl_turn_done(mcclComm_t c);
 void mccl_pause(void); /* between two looks at a word */
+/* Gives the CPU away once. False if that took long: others want it, and who sleeps gets it back sooner than who gives
+ * it away again and again. */
+bool mccl_yield(void);
 
 /* failure.c. Ends the communicator for every rank, with a text that says why. The first to call it is believed. */
 void mccl_fail(mcclComm_t c, mcclResult_t why, const char *format, ...) __attribute__((format(printf, 3, 4), cold));

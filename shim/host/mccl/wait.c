@@ -15,6 +15,7 @@
 
 #define LOOKS 2000        /* at the word, without giving the CPU away: some ten microseconds */
 #define YIELDS 200        /* then, or at once when there are more ranks than CPUs */
+#define LONG_NS 200000    /* for which the CPU was away when it was given away */
 #define CHECK_NS 50000000 /* asleep, how often a rank asks whether the others still live */
 
 bool mccl_thread(void *(*body)(void *), void *arg)
@@ -43,6 +44,15 @@ void mccl_pause(void)
 #if defined __x86_64__
     __builtin_ia32_pause();
 #endif
+}
+
+bool mccl_yield(void)
+{
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    sched_yield();
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    return (b.tv_sec - a.tv_sec) * 1000000000 + (b.tv_nsec - a.tv_nsec) < LONG_NS;
 }
 
 void mccl_notify(mcclComm_t c)
@@ -205,8 +215,9 @@ mcclResult_t mccl_wait_for(mcclComm_t c, bool (*ready)(void *), void *arg, bool 
             return mcclSuccess;
         mccl_pause();
     }
-    for (int i = 0; i < YIELDS; i++) {
-        sched_yield();
+    bool others = false;
+    for (int i = 0; i < YIELDS && !others; i++) {
+        others = !mccl_yield();
         if (ready(arg))
             return mcclSuccess;
     }
@@ -227,8 +238,8 @@ void mccl_signal(mcclComm_t c, int to, _Atomic uint64_t *counter)
 mcclResult_t mccl_wait_signal(mcclComm_t c, const _Atomic uint64_t *counter, uint64_t number, int rank)
 {
     struct mccl_member *me = &c->shared->member[c->local ? c->local->rank : c->rank];
-    for (int i = 0; i < YIELDS && atomic_load(counter) < number; i++)
-        sched_yield();
+    for (int i = 0; i < YIELDS && atomic_load(counter) < number && mccl_yield(); i++)
+        ;
     while (atomic_load(counter) < number) {
         mcclResult_t r = over(c);
         bool gone = !r && rank != c->rank && (c->net ? c->net->left[rank] : mccl_is_gone(c, rank, 0));

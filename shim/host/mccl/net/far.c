@@ -105,7 +105,7 @@ static mcclResult_t send_some(struct mccl_job *job, const struct mccl_stream *s,
     }
     n->far->sent[job->peer] += (uint64_t)sent;
     struct waiting w = {n, job->peer, n->far->sent[job->peer], flights, sent};
-    mcclResult_t r = mccl_net_wait(job->comm, arrived, &w, waits_for);
+    mcclResult_t r = mccl_net_wait(job->comm, arrived, &w, waits_for, MCCL_NAP_MS);
     for (int i = 0; i < sent && !r; i++)
         if (flights[i].done)
             r = mccl_net_check(s, &flights[i]);

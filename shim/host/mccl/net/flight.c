@@ -1,15 +1,13 @@
 /* Messages between hosts as calls see them: their tags, waiting for them, and what is wrong with one. */
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "host/mccl/net/net.h"
 
-#define LOOKS 500   /* at the wire, without giving the CPU away */
-#define YIELDS 200  /* then */
-#define SLEEP_MS 20 /* at most, until a call asks whether the communicator still lives */
+#define LOOKS 500  /* at the wire, without giving the CPU away */
+#define YIELDS 200 /* then */
 #define PATIENCE_MS 300
 
 /* A tag: the class of the call and the sender, the step of the call, and what the sender means by it, which does not
@@ -46,15 +44,16 @@ static void fail_left(mcclComm_t c, int rank)
     mccl_fail(c, mcclRemoteError, "rank %d on host %s has left the communicator", rank, c->net->seats[rank].name);
 }
 
-/* Sleeps until something comes by the wire. */
-static void doze(struct mccl_net *n)
+/* Sleeps until something comes by the wire. The star's thread may have taken it in before the wire was armed. */
+static void doze(struct mccl_net *n, bool (*ready)(void *), void *arg, int nap_ms)
 {
     struct pollfd p = {.fd = mccl_wire_descriptor(n->wire), .events = POLLIN};
-    if (mccl_wire_arm(n->wire))
-        (void)poll(&p, 1, SLEEP_MS);
+    if (mccl_wire_arm(n->wire) && !ready(arg))
+        (void)poll(&p, 1, nap_ms);
 }
 
-mcclResult_t mccl_net_wait(mcclComm_t c, bool (*ready)(void *), void *arg, bool (*waits_for)(void *, int rank))
+mcclResult_t mccl_net_wait(mcclComm_t c, bool (*ready)(void *), void *arg, bool (*waits_for)(void *, int rank),
+                           int nap_ms)
 {
     struct mccl_net *n = c->net;
     mcclResult_t r = mcclSuccess;
@@ -65,10 +64,10 @@ mcclResult_t mccl_net_wait(mcclComm_t c, bool (*ready)(void *), void *arg, bool 
         if (i < LOOKS)
             mccl_pause();
         else if (i < LOOKS + YIELDS)
-            sched_yield();
+            i = mccl_yield() ? i : LOOKS + YIELDS;
         else if (!ready(arg))
-            doze(n);
-        r = i % 16 ? mcclSuccess : over(c);
+            doze(n, ready, arg, nap_ms);
+        r = i % 16 && i < LOOKS + YIELDS ? mcclSuccess : over(c);
         for (int q = 0; q < c->nranks && !r && i > LOOKS + YIELDS; q++)
             if (n->left[q] && waits_for(arg, q)) {
                 mccl_wire_progress(n->wire);
@@ -160,7 +159,7 @@ mcclResult_t mccl_net_check(const struct mccl_stream *s, const struct mccl_fligh
 mcclResult_t mccl_net_settle(const struct mccl_stream *s, struct mccl_flight *f, int n)
 {
     struct set set = {f, n};
-    mcclResult_t r = mccl_net_wait(s->c, settled, &set, waits_for);
+    mcclResult_t r = mccl_net_wait(s->c, settled, &set, waits_for, MCCL_NAP_MS);
     for (int i = 0; i < n && !r; i++)
         if (f[i].done)
             r = mccl_net_check(s, &f[i]);

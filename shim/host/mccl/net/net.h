@@ -68,7 +68,10 @@ void mccl_net_receive(const struct mccl_stream *s, struct mccl_flight *f, int fr
                       size_t bytes);
 /* Until all are done; checks what came. On failure nothing is under way any more. */
 mcclResult_t mccl_net_settle(const struct mccl_stream *s, struct mccl_flight *f, int n);
-mcclResult_t mccl_net_wait(mcclComm_t c, bool (*ready)(void *), void *arg, bool (*waits_for)(void *, int rank));
+/* Asleep, it looks again after so long at most, and whenever something comes by the wire. */
+enum { MCCL_NAP_MS = 20 };
+mcclResult_t mccl_net_wait(mcclComm_t c, bool (*ready)(void *), void *arg, bool (*waits_for)(void *, int rank),
+                           int nap_ms);
 /* What one that is done brought; the communicator fails if that is not what was expected. */
 mcclResult_t mccl_net_check(const struct mccl_stream *s, const struct mccl_flight *f);
 /* After a failure: nothing is under way any more. */

@@ -61,7 +61,7 @@ static mcclResult_t run(struct both *b, mcclComm_t c)
         if (b->left && done == b->n && !moved)
             r = mccl_wait_for(c->local, mccl_can_step, &b->home, mccl_waits_for);
         else if (!moved)
-            r = mccl_net_wait(c, ready, b, waits_for);
+            r = mccl_net_wait(c, ready, b, waits_for, b->left ? 1 : MCCL_NAP_MS); /* no wire tells of letters */
         if (r)
             return r;
     }
