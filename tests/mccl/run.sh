@@ -35,6 +35,7 @@ if plug_in_hosts 4; then
     check "faults, two namespaces" 0 'mccl hosts: [0-9]* checks, 0 failed' -- "$mccl/hosts"
     check "a rank is lost at any time, two namespaces" 0 'mccl any_time: [0-9]* checks, 0 failed' -- \
         "$mccl/any_time" 200 6
+    check "reunions, two namespaces" 0 'mccl reunion: [0-9]* checks, 0 failed' -- "$mccl/reunion"
     check "sends and receives, two namespaces" 0 'mccl transfers: [0-9]* checks, 0 failed' -- "$mccl/transfers"
 else
     echo "skip mccl over namespaces: not permitted to make them"
