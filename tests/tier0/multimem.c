@@ -385,6 +385,11 @@ static void bulk(void)
         for (unsigned k = 0; k < DEVICES; k++)
             for (unsigned at = 0; at < ROOM; at++)
                 bad += memory[k][at] != (at < 512 && 0x8421 >> at % 16 & 1 ? from[at + 16] : GUARD);
+    check(!bad, "multimem.cp.async.bulk.cp_mask: %u wrong", bad);
+    if (go(text(BULK("cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd30+64], [%r2+16], 512, %h1;\n"), 4, 4,
+                true, false)))
+        for (unsigned at = 0; at < sizeof out; at++)
+            bad += ((uint8_t *)out)[at] != (at >= 64 && at < 576 && 0x8421 >> at % 16 & 1 ? from[at - 64 + 16] : 0xee);
     check(!bad, "cp.async.bulk.cp_mask: %u wrong", bad);
     for (unsigned k = 0; k < DEVICES; k++)
         fill(memory[k], NULL, ROOM);

@@ -76,7 +76,7 @@ enum lir_map_field {
 
 /* MULTIMEM, p[1]: one of these; p[2]: enum ptx_sub, 0: a store or a copy. Rows: the address, then p[4] elements of the
  * value or the result, p[3]: their type, how many lie in a register << 8, LIR_MM_WIDE. Of BULK the address, what is
- * copied in shared memory, bytes, mask of those of 16 (if p[4]); p[3]: enum ptx_type. */
+ * copied in shared memory, bytes, mask of those of 16 (if p[4]); p[3]: enum ptx_type; p[5]: no multicast address. */
 enum { LIR_MM_LOAD, LIR_MM_STORE, LIR_MM_REDUCE, LIR_MM_BULK };
 enum lir_mm_type { /* by size */
                    LIR_MM_E4M3,

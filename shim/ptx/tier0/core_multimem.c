@@ -27,6 +27,16 @@ static uint64_t reach(struct access *a, uint64_t address, bool write)
     return extent;
 }
 
+/* The same of memory of the device's own. */
+static uint64_t plain(struct access *a, uint64_t address, uint32_t size)
+{
+    if (a->w->block->grid->watch && !t0_watch_row(a->w, a->i, a->lane, address, size, true))
+        t0_raise(a->w, a->i, T0_FAULT_ADDRESS, a->lane, address);
+    a->at[0] = (uint8_t *)(uintptr_t)address;
+    a->n = 1;
+    return size;
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* To the nearest even of a float of 8 bits with so many bits of fraction, whose normal numbers begin at 2^least. */
@@ -232,7 +242,7 @@ static void bulk(struct access *a, const struct lir_tile *x)
         return;
     const uint8_t *q = t0_shared_at(w, a->i, a->lane, from, size, 16);
     while (size) { /* what is bound piece by piece */
-        const uint64_t extent = reach(a, to, true);
+        const uint64_t extent = x->p[5] ? plain(a, to, size) : reach(a, to, true);
         const uint32_t n = extent < size ? (uint32_t)extent : size;
         for (unsigned c = 0; c < a->n; c++)
             copy(a->at[c], q, n, x, mask);

@@ -100,6 +100,10 @@ static bool lower_bulk(struct lir_lower *l, const struct ptx_instr *i)
         lower_group(l, i);
         return true;
     }
+    if (store && has(i, "cp_mask")) {
+        lir_lower_masked(l, i);
+        return true;
+    }
     if (has(i, "tensor") || has(i, "cp_mask") || i->nsrc < 3 + barrier || i->src[0].kind != PTX_O_ADDR ||
         i->src[1].kind != PTX_O_ADDR || (barrier && i->src[3].kind != PTX_O_ADDR))
         return false;

@@ -113,6 +113,7 @@ bool lir_lower_tensormap(struct lir_lower *l, const struct ptx_instr *i); /* ten
 bool lir_lower_tcgen05(struct lir_lower *l, const struct ptx_instr *i);   /* tile_tcgen05.c */
 bool lir_lower_wgmma(struct lir_lower *l, const struct ptx_instr *i);     /* tile_mma.c */
 bool lir_lower_multimem(struct lir_lower *l, const struct ptx_instr *i);  /* tile_multimem.c */
+void lir_lower_masked(struct lir_lower *l, const struct ptx_instr *i);    /* cp.async.bulk.cp_mask, there too */
 /* texture.c */
 bool lir_lower_texture(struct lir_lower *l, const struct ptx_instr *i);
 /* matrix.c */

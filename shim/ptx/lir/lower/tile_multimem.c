@@ -142,8 +142,8 @@ static void put_values(struct lir_tile_maker *t, const struct ptx_opnd *o, const
     }
 }
 
-/* multimem.cp.async.bulk [to], [from], size{, mask} and multimem.cp.reduce.async.bulk. */
-static void lower_bulk(struct lir_lower *l, const struct ptx_instr *i)
+/* multimem.cp.async.bulk [to], [from], size{, mask} and multimem.cp.reduce.async.bulk; plain: to memory as it is. */
+static void lower_bulk(struct lir_lower *l, const struct ptx_instr *i, bool plain)
 {
     static const struct {
         const char *name;
@@ -158,12 +158,15 @@ static void lower_bulk(struct lir_lower *l, const struct ptx_instr *i)
     lir_tile_address(&t, lir_tile_next(&t), PTX_SP_GLOBAL, LIR_TILE_A32);
     lir_tile_address(&t, lir_tile_next(&t), PTX_SP_SHARED, LIR_TILE_B32);
     lir_tile_value(&t, lir_tile_next(&t), LIR_CLASS_32);
+    if (lir_has(i, "L2"))
+        (void)lir_tile_next(&t); /* a cache policy */
     if (masked)
         lir_tile_value(&t, lir_tile_next(&t), LIR_CLASS_32);
     else
         lir_tile_row(&t, LIR_SINK);
     t.x.p[1] = LIR_MM_BULK;
     t.x.p[4] = masked;
+    t.x.p[5] = plain;
     for (unsigned k = 0; reduce && k < sizeof updates / sizeof *updates; k++)
         t.x.p[2] = lir_has(i, updates[k].name) ? updates[k].sub : t.x.p[2];
     for (unsigned k = 0; reduce && k < sizeof of / sizeof *of; k++)
@@ -172,6 +175,8 @@ static void lower_bulk(struct lir_lower *l, const struct ptx_instr *i)
         lir_refuse(l, "reduction of a form that is not supported");
     lir_tile_end(&t, LIR_TILE, false);
 }
+
+void lir_lower_masked(struct lir_lower *l, const struct ptx_instr *i) { lower_bulk(l, i, true); }
 
 bool lir_lower_multimem(struct lir_lower *l, const struct ptx_instr *i)
 {
@@ -183,7 +188,7 @@ bool lir_lower_multimem(struct lir_lower *l, const struct ptx_instr *i)
     if (i->op != PTX_OP_MULTIMEM)
         return false;
     if (lir_has(i, "cp")) {
-        lower_bulk(l, i);
+        lower_bulk(l, i, false);
         return true;
     }
     for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++) {
