@@ -119,13 +119,13 @@ endef
 $(foreach l,$(ALU_LEVELS),$(eval $(call alu_rule,$l)))
 
 # What a guest's core must not get wrong is compiled with one more warning.
-$B/obj/core/%.o $B/obj/cli/%.o $B/obj/tools/%.o: OPT += -Wconversion
+$B/obj/core/%.o $B/obj/cli/%.o $B/obj/tools/%.o: override OPT += -Wconversion
 # Another emitter makes other objects: what the cache goes by.
 EMITTER_SRC := $(sort $(wildcard $(foreach d,shim/ptx shim/ptx/* shim/ptx/*/*,$d/*.[chS] $d/*.def)))
 EMITTER      = $(shell sha256sum $(EMITTER_SRC) | sha256sum | cut -c 1-32)
-$B/obj/compile/key.o: OPT += -DCUMU_EMITTER='"$(EMITTER)"'
+$B/obj/compile/key.o: override OPT += -DCUMU_EMITTER='"$(EMITTER)"'
 $B/obj/compile/key.o: $(EMITTER_SRC)
-$B/obj/cli/help.o $B/obj/cli/manual.o $B/obj/cli/doctor.o: OPT += -DCUMU_VERSION='"$(VERSION)"'
+$B/obj/cli/help.o $B/obj/cli/manual.o $B/obj/cli/doctor.o: override OPT += -DCUMU_VERSION='"$(VERSION)"'
 # A maths library's message names the function that was called (host/maths/submit.c).
 $(foreach m,maths $(MATHS),$B/obj/host/$m/%.o): BASE += -fno-omit-frame-pointer -fno-optimize-sibling-calls
 $(sort $(foreach m,$(MATHS),$(call maths_obj,$m))): shim/shim.mk
@@ -134,7 +134,7 @@ $B/obj/host/murand/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-t
 $B/obj/host/musparse/%.o $B/obj/host/mudnn/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-trapping-math
 
 # WITH_ASM=0: stacks are switched by the C library.
-$B/obj/ptx/tier0/stack.o: OPT += -DCUMU_ASM=$(WITH_ASM)
+$B/obj/ptx/tier0/stack.o: override OPT += -DCUMU_ASM=$(WITH_ASM)
 
 $B/obj/%.o: shim/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
