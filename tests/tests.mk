@@ -26,7 +26,7 @@ $B/obj/tests/%.o: tests/%.c | $(GEN_HEADERS)
 	$Q$(CC) $(BASE) $(OPT) -Itests -MMD -MP -c -o $@ $<
 
 # The reference of the random kernels rounds in all modes.
-$B/obj/tests/random/scalar.o: OPT += -frounding-math
+$B/obj/tests/random/scalar.o: override OPT += -frounding-math
 
 # Objects of a folder's files that are not programs.
 helpers = $(patsubst tests/%.c,$B/obj/tests/%.o,$(filter-out $(TEST_MAIN),$(wildcard tests/$(1)/*.c)))
