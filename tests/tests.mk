@@ -227,6 +227,7 @@ bench: bench-build
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/dnn
 	$Qif [ -x $(MCCL_BENCH) ]; then for n in 2 4; do \
 	  mpirun --allow-run-as-root --oversubscribe -n $$n $(MCCL_BENCH) || exit 1; done; \
+	  sh tests/bench/hosts.sh $(MCCL_BENCH); \
 	else echo "# mccl: no mpicc, nothing to compare with"; fi
 	$Qif [ -x $B/tests/torch/host ]; then CUMU_HOST_DEVICES=2 LD_LIBRARY_PATH=$(abspath $B/lib/cumu/host) \
 	  $(CUMU_BIN) run --backend host -- $(addprefix $B/tests/torch/,host libmusa_python.so extension.so) bench; \
