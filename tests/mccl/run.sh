@@ -3,7 +3,7 @@
 set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
 mccl=$B/tests/mccl
-LIMIT=900 # some take 5 s of CPU time, of which a busy machine gives them little
+LIMIT=300 # some take 5 s of CPU time, of which a busy machine gives them little
 
 if ! ldconfig -p 2>/dev/null | grep -q 'libucp\.so\.0'; then
     echo "skip mccl over hosts: no libucp.so.0 (Debian: libucx0)"
