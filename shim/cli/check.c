@@ -96,23 +96,47 @@ void check_free(struct check_report *r)
     free(r->library);
     free(r->symbol);
     free(r->image);
+    free(r->choice);
     free(r->fatal);
 }
 
+/* A file as it is read: once for the report, and for its device code again (check_choices). */
+struct reading {
+    const struct cumu_closure *c;
+    const char *path;
+    bool alone; /* of a folder: what it brings along has a report of its own */
+    bool code;  /* is device code itself */
+    bool again; /* device code only */
+};
+
 /* name: what the file is called in the report. */
-static void read_object(struct check_report *r, const struct cumu_closure *c, const char *path, const char *name)
+static void read_object(struct check_report *r, const struct reading *in, const char *path, const char *name)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     (void)elf_version(EV_CURRENT);
     Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
     if (elf) {
-        check_imports(r, c, path, name, elf);
-        check_strings(r, elf);
+        if (!in->again) {
+            check_imports(r, in->c, path, name, elf);
+            check_strings(r, elf);
+        }
         check_fatbins(r, name, elf);
         (void)elf_end(elf);
     }
     if (fd >= 0)
         (void)close(fd);
+}
+
+static void read_objects(struct check_report *r, void *reading)
+{
+    const struct reading *in = reading;
+    if (in->code && in->again)
+        (void)check_device_code(r, in->path, r->program);
+    for (unsigned i = 0; i < in->c->count; i++) {
+        const struct cumu_object *o = &in->c->objects[i];
+        if (o->path && !o->facade && (i == 0 || (!in->alone && !check_is_vendors(o->soname))))
+            read_object(r, in, o->path, i ? o->path : r->program);
+    }
 }
 
 /* What the files of one call share. */
@@ -136,7 +160,10 @@ static bool uses_cuda(const struct check_report *r)
  * files only those are printed that use CUDA. */
 static void check_file(struct session *s, const struct check_inputs *in, const struct check_input *file)
 {
-    struct check_report r = {.program = file->name, .tables = s->tables, .target = s->target};
+    struct check_report r = {.program = file->name,
+                             .tables = s->tables,
+                             .target = s->target,
+                             .claimed = (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY)};
     struct cumu_closure c = {0};
     const char *env = cumu_env("LD_LIBRARY_PATH"), *path = file->path, *base = strrchr(path, '/');
     char *folders = NULL;
@@ -154,12 +181,10 @@ static void check_file(struct session *s, const struct check_inputs *in, const s
     else if (!code && !cumu_closure_read(&c, path, folders ? folders : env, cumu_has_facade))
         r.nomem = true;
     check_libraries(&r, &c);
-    for (unsigned i = 0; i < c.count; i++) {
-        const struct cumu_object *o = &c.objects[i];
-        /* What a folder brings along has a report of its own. */
-        if (o->path && !o->facade && (i == 0 || (!in->many && !check_is_vendors(o->soname))))
-            read_object(&r, &c, o->path, i ? o->path : file->name);
-    }
+    struct reading reading = {&c, path, in->many, code, false};
+    read_objects(&r, &reading);
+    reading.again = true;
+    check_choices(&r, read_objects, &reading);
     check_judge(&r);
     if (s->several)
         cumu_progress_line("%s", "");
@@ -281,7 +306,9 @@ const struct cumu_verb_entry cumu_verb_check = {
     "           device_code (whole or relocatable)\n"
     "  kernel   name, code (ptx or sass), translated (ok or lost), reason\n"
     "  slow     name, reason (with --target: what of a kernel will be slow)\n"
-    "  device   backend (host, musa or the target), claimed, needed (compute capability times ten)\n"
+    "  device   backend (host, musa or the target), claimed, needed, best (compute capability times ten: as told,\n"
+    "           of the PTX that is taken, the one to tell programs; 0 without PTX)\n"
+    "  choice   capability, kernels, translated, ptx (own or other: for that capability, or for other devices)\n"
     "  verdict  verdict, reason, gaps\n"
     "  total    verdict, will_run, with_gaps, will_not_run, without_cuda, unreadable (of several files)\n",
     check};

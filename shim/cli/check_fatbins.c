@@ -1,7 +1,6 @@
 /* cumu check: the device code of a file, and which of its kernels can be translated. */
 #include "cli/cli.h"
 #include "cli/report.h"
-#include "core/config.h"
 #include "core/file.h"
 #include "fatbin/fatbin.h"
 #include "compile/link.h"
@@ -187,29 +186,49 @@ static bool packed(struct check_report *r, const char *file, const void *data, s
     return true;
 }
 
+/* The best PTX of a container, or where that cannot be read the next, as the runtime takes it (kernel/unit.c). NULL:
+ * none can be read, and what is wrong with the first is noted. */
+static struct ptx_module *open_best(struct check_report *r, const char *file, const struct fatbin_list *l)
+{
+    struct ptx_diag first = {0}, diag;
+    char name[512];
+    (void)snprintf(name, sizeof name, "(module of %s)", file);
+    for (unsigned i = 0; i < l->nptx; i++) {
+        char *text;
+        size_t len;
+        memset(&diag, 0, sizeof diag);
+        int err = fatbin_unpack(&l->entry[i], &text, &len);
+        struct ptx_module *m = err ? NULL : ptx_module_open(text, len, &diag);
+        if (err)
+            (void)snprintf(diag.msg, sizeof diag.msg, "%s", fatbin_error_text(err));
+        else
+            free(text);
+        if (m) {
+            if (l->entry[i].arch > r->needs)
+                r->needs = l->entry[i].arch;
+            r->beyond |= !fatbin_is_for(&l->entry[i], r->claimed);
+            return m;
+        }
+        if (i == 0)
+            first = diag;
+    }
+    diag_problem(r, name, &first);
+    return NULL;
+}
+
 /* The image that the runtime would take from this container, and its kernels. */
 static void container(struct check_report *r, const char *file, const void *data, size_t size, struct units *linked)
 {
     struct fatbin_list l;
-    char *text;
-    size_t len;
-    unsigned claimed = (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY);
-    int err = fatbin_list_make(&l, data, size, claimed);
+    int err = fatbin_list_make(&l, data, size, r->claimed);
     if (err == FATBIN_NO_PTX && !packed(r, file, data, size))
         sass_kernels(r, &l);
-    if (err == FATBIN_OK && l.nptx > 0) {
-        if (l.entry[0].arch > r->needs)
-            r->needs = l.entry[0].arch;
-        err = fatbin_unpack(&l.entry[0], &text, &len);
-        struct ptx_module *m = err ? NULL : open_text(r, text, len, file);
-        if (m && linked && linked->n < MAX_UNITS)
-            linked->unit[linked->n++] = m;
-        else if (m) {
-            lower_kernels(r, m);
-            ptx_module_close(m);
-        }
-        if (!err)
-            free(text);
+    struct ptx_module *m = err ? NULL : open_best(r, file, &l);
+    if (m && linked && linked->n < MAX_UNITS)
+        linked->unit[linked->n++] = m;
+    else if (m) {
+        lower_kernels(r, m);
+        ptx_module_close(m);
     }
     if (err && err != FATBIN_NO_PTX && err != FATBIN_NO_IMAGE) {
         char name[512];
@@ -332,6 +351,7 @@ static void bare_text(struct check_report *r, const char *name, const char *data
         return;
     if (m->target > r->needs)
         r->needs = m->target;
+    r->beyond |= m->target > r->claimed;
     lower_kernels(r, m);
     ptx_module_close(m);
 }

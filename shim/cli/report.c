@@ -230,7 +230,6 @@ static void print_shared(const struct check_report *r)
 
 static void print_device(const struct check_report *r)
 {
-    unsigned claimed = (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY);
     const char *devices = cumu_env("CUMU_HOST_DEVICES");
     bool host = strcmp(check_backend(r), "host") == 0;
     if (host)
@@ -239,9 +238,35 @@ static void print_device(const struct check_report *r)
         print_shared(r);
     else
         printf("device      MUSA");
-    printf("; claims compute capability %u.%u", claimed / 10, claimed % 10);
+    printf("; claims compute capability %u.%u", r->claimed / 10, r->claimed % 10);
     if (r->needs)
         printf(", PTX is for %u.%u", r->needs / 10, r->needs % 10);
+    putchar('\n');
+}
+
+/* One line: the capability to claim, and what the others would do if it is not the claimed one. */
+static void print_choices(const struct check_report *r)
+{
+    const struct check_choice *best = check_best(r);
+    if (!best)
+        return;
+    printf("capability  %u.%u", best->capability / 10, best->capability % 10);
+    if (best->capability == r->claimed)
+        printf(", as claimed,");
+    if (best->translated == best->kernels)
+        printf(" makes all kernels translatable");
+    else
+        printf(" makes most kernels translatable: %zu of %zu", best->translated, best->kernels);
+    if (best->beyond)
+        printf(", by PTX for other devices");
+    if (best->capability != r->claimed)
+        printf(" (CUMU_COMPUTE_CAPABILITY=%u.%u)", best->capability / 10, best->capability % 10);
+    for (size_t i = 0; i < r->nchoice; i++) {
+        const struct check_choice *c = &r->choice[i];
+        if (c != best)
+            printf("; %u.%u: %zu%s", c->capability / 10, c->capability % 10, c->translated,
+                   c->beyond ? ", by PTX for other devices" : "");
+    }
     putchar('\n');
 }
 
@@ -266,6 +291,7 @@ void check_print_text(const struct check_report *r)
     print_kernels(r);
     print_slow(r);
     print_device(r);
+    print_choices(r);
     enum check_verdict v = check_verdict(r);
     const char *on = colour(v);
     printf("verdict     %s%s%s", on, check_verdict_text(v), *on ? "\033[0m" : "");

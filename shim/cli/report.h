@@ -45,8 +45,15 @@ struct check_library { /* a library of NVIDIA's that something needs */
     bool opened;      /* not linked: its name stands among the strings, as dlopen wants it */
 };
 
+struct check_choice {    /* what becomes of the kernels where a compute capability is claimed */
+    unsigned capability; /* 90 for 9.0 */
+    size_t kernels, translated;
+    bool beyond; /* some of their PTX is for other devices, which the program may find out */
+};
+
 struct check_report {
     const char *program;
+    unsigned claimed; /* compute capability by which PTX is chosen: 80 */
     const struct cumu_table *const *tables;
     enum check_runtime runtime;
     struct check_library *library;
@@ -58,7 +65,10 @@ struct check_report {
     struct check_kernel *kernels;
     unsigned packed; /* modules that a pack is for; their kernels, and those that it lacks */
     size_t pack_kernels, pack_lacks;
-    unsigned needs; /* highest compute capability of the PTX that would be taken: 80; 0 without any */
+    unsigned needs;              /* highest compute capability of the PTX that would be taken: 80; 0 without any */
+    bool beyond;                 /* some of that PTX is for devices of other capabilities than the claimed */
+    struct check_choice *choice; /* by capability; the claimed one is among them. None: there is no PTX */
+    size_t nchoice;
     char **strings;
     size_t nstrings;       /* owned copies that outlive the closure's files */
     const char *unreached; /* first library without kernels whose own runtime cumu does not know; NULL for none */
@@ -93,6 +103,12 @@ bool check_is_vendors(const char *soname);
 void check_fatbins(struct check_report *r, const char *name, Elf *elf);
 /* A file that is device code itself: a cubin, a fat binary or PTX text. False if it is none of these. */
 bool check_device_code(struct check_report *r, const char *path, const char *name);
+/* What becomes of the kernels at each capability that the file has PTX for: reads it again by `read` for each but the
+ * claimed, if that leaves anything to wish for. Before check_judge. */
+void check_choices(struct check_report *r, void (*read)(struct check_report *r, void *ctx), void *ctx);
+/* The capability to claim: at which most kernels can be translated, then whose own the PTX is, then the claimed one,
+ * then the lowest. NULL: there is no PTX. */
+const struct check_choice *check_best(const struct check_report *r);
 void check_judge(struct check_report *r);
 
 enum check_verdict check_verdict(const struct check_report *r);

@@ -1,7 +1,6 @@
 /* cumu check: the report as records, for programs: tab-separated lines or JSON. One walk serves both. */
 #include "cli/cli.h"
 #include "cli/report.h"
-#include "core/config.h"
 #include "core/json.h"
 
 #include <stdio.h>
@@ -144,9 +143,18 @@ static void records(struct writer *w, const struct check_report *r)
         }
     begin(w, "device", true);
     text(w, "backend", check_backend(r));
-    number(w, "claimed", (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY));
+    number(w, "claimed", r->claimed);
     number(w, "needed", r->needs);
+    number(w, "best", check_best(r) ? check_best(r)->capability : 0);
     end(w);
+    for (size_t i = 0; i < r->nchoice; i++) {
+        begin(w, "choice", false);
+        number(w, "capability", r->choice[i].capability);
+        number(w, "kernels", r->choice[i].kernels);
+        number(w, "translated", r->choice[i].translated);
+        text(w, "ptx", r->choice[i].beyond ? "other" : "own");
+        end(w);
+    }
     begin(w, "verdict", true);
     text(w, "verdict", check_verdict_text(check_verdict(r)));
     text(w, "reason", r->fatal ? r->fatal : "");

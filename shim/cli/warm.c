@@ -241,7 +241,8 @@ static void on_module(void *ctx, const struct ptx_module *m)
 
 static void read_file(struct warm *w, const char *path)
 {
-    struct check_report r = {.on_module = on_module, .on_module_ctx = w};
+    struct check_report r = {
+        .on_module = on_module, .on_module_ctx = w, .claimed = (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY)};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     (void)elf_version(EV_CURRENT);
     Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);

@@ -5,23 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Smaller is better. Real hardware takes PTX at or below its own architecture only; that rule would
- * lose programs built for all major architectures, whose only PTX is the newest one. */
+/* Whether a device of that capability takes the PTX: that of its own and lower ones; 'a' of just its own, 'f' of its
+ * family (PTX ISA, .target). */
+bool fatbin_is_for(const struct fatbin_entry *e, unsigned claimed)
+{
+    if (e->arch > claimed)
+        return false;
+    return !e->suffix || e->arch == claimed || (e->suffix == 'f' && e->arch / 10 == claimed / 10);
+}
+
+/* Smaller is better. Real hardware takes what is for it only; that rule would lose programs built for all major
+ * architectures, whose only PTX is the newest one, and those with nothing but architecture-specific PTX: what cumu
+ * implements does not depend on what it claims. */
 static uint64_t rank(const struct fatbin_entry *e, unsigned claimed)
 {
-    uint64_t group, within;
     if (e->kind != FATBIN_PTX)
         return UINT64_MAX;
-    if (e->arch <= claimed) {
-        group = 0;
-        within = claimed - e->arch;
-    } else {
-        group = 1;
-        within = e->arch - claimed;
-    }
-    if (e->suffix)
-        group += 2;
-    return group << 32 | within;
+    const uint64_t within = e->arch <= claimed ? claimed - e->arch : e->arch - claimed;
+    const unsigned group = fatbin_is_for(e, claimed) ? 0 : (e->arch > claimed) + (e->suffix ? 2u : 0);
+    const unsigned features = e->suffix == 'a' ? 0 : e->suffix == 'f' ? 1 : 2; /* of one architecture the most */
+    return (uint64_t)group << 32 | within << 2 | features;
 }
 
 int fatbin_list_make(struct fatbin_list *l, const void *data, size_t size, unsigned claimed)

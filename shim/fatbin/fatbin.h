@@ -94,12 +94,14 @@ struct fatbin_list {
     struct fatbin_entry *entry; /* PTX first, best first; then cubins and LTO-IR in file order */
     unsigned n, nptx, ncubin, nlto;
 };
-/* Entries of one container, ordered for a device that claims compute capability `claimed` (80 = 8.0):
- * the highest plain PTX not above it, then lower ones, then the plain ones above it in ascending
- * order, and architecture-specific ('a', 'f') ones last. 0, FATBIN_NO_PTX or FATBIN_NO_IMAGE (list
- * filled), or another error (list empty). */
+/* Entries of one container, ordered for a device that claims compute capability `claimed` (80 = 8.0): first what
+ * such a device takes, the highest first ('a' of its own architecture, then 'f' of its family, before plain ones of the
+ * same number), then the plain ones above it in ascending order, and architecture-specific ones of others last. 0,
+ * FATBIN_NO_PTX or FATBIN_NO_IMAGE (list filled), or another error (list empty). */
 int fatbin_list_make(struct fatbin_list *l, const void *data, size_t size, unsigned claimed);
 void fatbin_list_free(struct fatbin_list *l);
+/* Whether such a device takes this PTX. */
+bool fatbin_is_for(const struct fatbin_entry *e, unsigned claimed);
 
 /* The image itself: malloc'ed, NUL-terminated, *len without trailing NULs for PTX. Recorded sizes are
  * hints: a payload that unpacks to something else is still delivered. 0 or an error. */

@@ -136,6 +136,8 @@ void cumu_work_end(void *work, const struct cumu_event *e, bool failed);
 bool cumu_loading_eager(void);
 /* Whether the device below runs clusters and programs may know. */
 bool cumu_clusters(void);
+/* Whether f may be launched in clusters: there, or where its own PTX is for 9.0 or later, whatever is claimed. */
+int cumu_func_clusters(struct cumu_func *f, bool *may);
 /* Claimed compute capability as 80 for 8.0 (CUMU_COMPUTE_CAPABILITY). */
 unsigned cumu_claimed_cc(void);
 /* Makes sure that a context is current on this thread, the way the runtime API does. */

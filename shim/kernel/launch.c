@@ -28,10 +28,12 @@ static const char *code(const struct func_inst *i, MUfunction mf)
     return cumu_device_code() ? "tier musa" : mf == i->function ? "tier 0" : "tier 1";
 }
 
+static bool in_clusters(const struct cumu_launch *l) { return l->cluster[0] | l->cluster[1] | l->cluster[2]; }
+
 int cumu_launch_below(MUfunction mf, unsigned shared, const struct cumu_launch *l, void **args, void **extra)
 {
     MUstream stream = (MUstream)l->stream;
-    if (l->cluster[0] | l->cluster[1] | l->cluster[2]) {
+    if (in_clusters(l)) {
         MUlaunchAttribute attrs[] = {{.id = MU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                                       .value.clusterDim = {l->cluster[0], l->cluster[1], l->cluster[2]}},
                                      {.id = MU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1}};
@@ -90,10 +92,36 @@ int cumu_launch_fits(const struct cumu_func *f, const struct func_inst *i, const
     return threads > ANY_KERNEL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 }
 
+bool cumu_clusters(void) { return cumu_claimed_cc() >= 90 && !cumu_device_code(); }
+
+int cumu_func_clusters(struct cumu_func *f, bool *may)
+{
+    int arch = 0, err = CUDA_SUCCESS;
+    *may = cumu_clusters();
+    if (!*may && !cumu_device_code() && !(err = cumu_func_attribute(f, CU_FUNC_ATTRIBUTE_PTX_VERSION, &arch)))
+        *may = arch >= 90;
+    return err;
+}
+
+static int refuse_clusters(struct cumu_func *f)
+{
+    bool may;
+    int err = cumu_func_clusters(f, &may);
+    if (err || may)
+        return err;
+    cumu_func_report(f, CUMU_GAP, "%s",
+                     cumu_device_code() ? "MUSA devices know no thread block clusters"
+                                        : "thread block clusters need PTX for 9.0 or CUMU_COMPUTE_CAPABILITY=9.0");
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 int cumu_launch(struct cumu_func *f, const struct cumu_launch *l, void **args, void **extra)
 {
     struct func_inst *i;
     MUgraph g;
+    int err = in_clusters(l) ? refuse_clusters(f) : CUDA_SUCCESS;
+    if (err)
+        return err;
     bool watched = atomic_load_explicit(&cumu_captures, memory_order_relaxed) != 0;
     if (watched && (g = cumu_capture_graph(l->stream, NULL)) != NULL) {
         struct cumu_event e = launch_event(f, l, "into a graph");
@@ -101,7 +129,7 @@ int cumu_launch(struct cumu_func *f, const struct cumu_launch *l, void **args, v
             cumu_trace_event(&e);
         return cumu_capture_launch(g, f, l, args, extra);
     }
-    int err = cumu_func_inst(f, &i);
+    err = cumu_func_inst(f, &i);
     if (!err)
         err = cumu_launch_fits(f, i, l);
     if (err)
@@ -114,8 +142,6 @@ int cumu_launch(struct cumu_func *f, const struct cumu_launch *l, void **args, v
                                               : cumu_launch_below(mf, shared, l, args, extra);
 }
 
-bool cumu_clusters(void) { return cumu_claimed_cc() >= 90 && !cumu_device_code(); }
-
 int cumu_launch_attributes(struct cumu_launch *l, const cudaLaunchAttribute *attrs, unsigned n)
 {
     if (n && !attrs)
@@ -125,16 +151,10 @@ int cumu_launch_attributes(struct cumu_launch *l, const cudaLaunchAttribute *att
         switch (a->id) {
         case cudaLaunchAttributeCooperative: l->cooperative = a->val.cooperative != 0; break;
         case cudaLaunchAttributeClusterDimension:
-            if (cumu_clusters()) {
+            if (!a->val.clusterDim.x || !a->val.clusterDim.y || !a->val.clusterDim.z)
+                return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+            if (cumu_clusters() || a->val.clusterDim.x * a->val.clusterDim.y * a->val.clusterDim.z > 1)
                 memcpy(l->cluster, &a->val.clusterDim, sizeof l->cluster);
-                if (!a->val.clusterDim.x || !a->val.clusterDim.y || !a->val.clusterDim.z)
-                    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-            } else if (a->val.clusterDim.x * a->val.clusterDim.y * a->val.clusterDim.z > 1) {
-                cumu_gap("kernel", "cluster",
-                         cumu_claimed_cc() < 90 ? "thread block clusters need CUMU_COMPUTE_CAPABILITY=9.0"
-                                                : "MUSA devices know no thread block clusters");
-                return CUDA_ERROR_NOT_SUPPORTED;
-            }
             break;
         default: /* priorities, caching and overlap: hints that change no result */ break;
         }

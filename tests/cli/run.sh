@@ -19,6 +19,7 @@ check "check with a wrong format" 125 'text, tsv, json or html' -- "$cumu" check
 
 . "$(dirname "$0")/check_files.sh"
 . "$(dirname "$0")/target.sh"
+. "$(dirname "$0")/capability.sh"
 
 # Programs that need what is not there, made by the C compiler.
 build() { # NAME SOURCE FLAGS...

@@ -138,10 +138,21 @@ static unsigned best(const unsigned (*arch)[2], unsigned n, unsigned claimed, ch
 
 static void choice(void)
 {
-    static const unsigned all[][2] = {{120, 0}, {50, 0}, {75, 0}, {90, 0}, {80, FATBIN_F_ARCH_A}};
+    static const unsigned all[][2] = {{120, 0}, {50, 0}, {75, 0}, {90, 0}, {79, FATBIN_F_ARCH_A}};
     static const unsigned above[][2] = {{120, 0}, {90, 0}, {100, 0}, {90, FATBIN_F_ARCH_A}};
     static const unsigned special[][2] = {{100, FATBIN_F_ARCH_F}, {90, FATBIN_F_ARCH_A}};
+    static const unsigned own[][2] = {{90, 0}, {90, FATBIN_F_ARCH_A}, {80, 0}, {100, FATBIN_F_ARCH_A}};
+    static const unsigned family[][2] = {
+        {90, 0}, {100, FATBIN_F_ARCH_F}, {100, 0}, {100, FATBIN_F_ARCH_A}, {120, FATBIN_F_ARCH_F}};
     char s;
+    check(best(own, 4, 90, &s) == 90 && s == 'a', "of the claim's own number 'a' before plain");
+    check(best(own, 4, 89, &s) == 80 && !s, "'a' of a number above the claim last");
+    check(best(own, 4, 100, &s) == 100 && s == 'a', "'a' of the claim before plain ones below it");
+    check(best(own, 4, 101, &s) == 90 && !s, "'a' is for no later device");
+    check(best(family, 5, 103, &s) == 100 && s == 'f', "'f' for the family, before plain of the same number");
+    check(best(family, 5, 100, &s) == 100 && s == 'a', "'a' before 'f'");
+    check(best(family, 5, 110, &s) == 100 && !s, "'f' not for another family");
+    check(best(family, 5, 121, &s) == 120 && s == 'f', "'f' of the highest family");
     check(best(all, 5, 80, &s) == 75 && !s, "highest plain PTX at or below the claim");
     check(best(all, 5, 90, &s) == 90, "equal architecture wins");
     check(best(all, 5, 30, &s) == 50, "else the lowest above");

@@ -499,6 +499,8 @@ static void faults(void)
           T0_FAULT_ADDRESS, 13);
     fault("misaligned", "add.u32 %r2, %r1, 4; suld.b.1d.b32.trap {%r3}, [%rd31, {%r2}];", T0_FAULT_MISALIGNED, 1);
     refused("separate sampler", "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd31, %rd30, {%r1}];");
+    refused("depth", "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd31, {%f1, %f2}], %f3;");
+    refused("depth after an offset", "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd31, {%f1, %f2}], {%r1, %r2}, %f3;");
     refused("multisampled", "tex.2dms.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd31, {%r1, %r1, %r1, %r1}];");
 }
 

@@ -191,8 +191,11 @@ CUresult wrap_cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *best
 static int cluster_most(struct cumu_func *f, int *most)
 {
     int large = 0;
+    bool may = false;
     int err = cumu_func_attribute(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, &large);
-    *most = !cumu_clusters() ? 1 : large ? 16 : 8;
+    if (!err)
+        err = cumu_func_clusters(f, &may);
+    *most = !may ? 1 : large ? 16 : 8;
     return err;
 }
 

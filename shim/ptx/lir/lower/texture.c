@@ -134,7 +134,8 @@ static void lower_fetch(struct lir_lower *l, const struct ptx_instr *i)
         spread(l, &i->src[next++], args + LIR_TEX_DX);
         spread(l, &i->src[next++], args + LIR_TEX_DY);
     }
-    if (next < i->nsrc) {
+    /* Offsets are a vector, as long as the coordinates; a depth, which may stand without them, is not. */
+    if (next < i->nsrc && (i->src[next].kind == PTX_O_VEC || has(i, "1d") || has(i, "a1d"))) {
         imm |= LIR_TEX_OFFSET;
         spread(l, &i->src[next++], args + LIR_TEX_OFFSETS);
     }
