@@ -4,6 +4,7 @@
 #include "api/emulate.h"
 #include "core/resolve.h"
 #include "kernel/device.h"
+#include "kernel/nest.h"
 
 /* Answers that do not depend on the device: hardware that is not there. */
 static const struct {
@@ -45,10 +46,21 @@ static bool is_shared(int attribute)
                                         attribute <= CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
 }
 
+/* Bytes of shared memory that devices of capability 8.0 have, by which programs size their blocks; the CPU has as much
+ * as any later one. */
+static int shared_before_90(int attribute)
+{
+    return attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin       ? 163 << 10
+           : attribute == cudaDevAttrMaxSharedMemoryPerMultiprocessor ? 164 << 10
+                                                                      : 0;
+}
+
 int cumu_device_attribute(int *value, int attribute, int device)
 {
     if (!value || attribute <= 0 || attribute > LAST)
         return CUDA_ERROR_INVALID_VALUE;
+    if (attribute == cudaDevAttrMultiProcessorCount)
+        (void)cumu_nest_there(); /* the CPU's driver counts them by what is claimed */
     int err = mu.muDeviceGetAttribute(value, is_shared(attribute) ? attribute : cudaDevAttrWarpSize, device);
     for (unsigned i = 0; i < sizeof renamed / sizeof *renamed && err == CUDA_ERROR_INVALID_VALUE; i++)
         if (renamed[i].attribute == attribute) {
@@ -79,6 +91,9 @@ int cumu_device_attribute(int *value, int attribute, int device)
             if (shown_by[i].attribute == attribute)
                 *value = cumu_mu_has(shown_by[i].function);
     }
+    const int most = cumu_claimed_cc() < 90 && !cumu_device_code() ? shared_before_90(attribute) : 0;
+    if (most && *value > most)
+        *value = most;
     /* A driver that knows no larger maximum on request has the plain one; programs size their blocks by the former. */
     int plain = 0;
     if (attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin &&

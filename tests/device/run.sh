@@ -145,7 +145,7 @@ check "an S80's limits are told" 0 '^limit 0 28672 limit 0 28672 limit 0 8192 li
     sh -c "DEVICE_CC=21 $run $tmp/client limits | tr '\\n' ' '"
 check "an S4000's" 0 '^limit 0 73728 limit 0 73728 limit 0 8192 limit 0 64 $' -- \
     sh -c "DEVICE_CC=22 $run $tmp/client limits | tr '\\n' ' '"
-check "what a driver says itself stays" 0 '^limit 0 49152 limit 0 166912 limit 0 65536 limit 0 2 $' -- \
+check "what a driver says itself stays" 0 '^limit 0 49152 limit 0 232448 limit 0 65536 limit 0 2 $' -- \
     sh -c "$run $tmp/client limits | tr '\\n' ' '"
 CUMU_HOST_DEVICES=2 check "variables of each device" 0 '^devices 149 110$' -- $run "$tmp/client" devices
 rm -rf "$tmp/cache" "$sdk/calls"

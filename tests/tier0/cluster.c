@@ -56,6 +56,18 @@ static uint32_t histogram_want(uint32_t i)
     return rank(i) ? 0 : n + 2000 * n + 1000000 * last;
 }
 
+/* All arrive at the barrier of their pair's even block, whose rank comes of clearing bit 24: of an address without a
+ * rank, as programs of pairs have it, and of one with their own. That of the odd block hears nothing. */
+static const char pairs[] = KERNEL(
+    START "and.b32 %r13, %r10, 1; add.u32 %r14, %r10, 1; setp.lt.u32 %p2, %r14, %r11; selp.u32 %r15, 256, 128, %p2;\n"
+          "setp.eq.u32 %p3, %r13, 1; selp.u32 %r15, 1, %r15, %p3; @%p1 mbarrier.init.shared.b64 [bar], %r15;\n" SYNC
+          "mov.u32 %r20, bar; and.b32 %r21, %r20, -16777224; mbarrier.arrive.shared::cluster.b64 _, [%r21];\n"
+          "mapa.shared::cluster.u32 %r22, %r20, %r10; and.b32 %r23, %r22, -16777217; add.u32 %r20, %r20, 8;\n"
+          "mbarrier.arrive.shared::cluster.b64 _, [%r23];\n"
+          "W: mbarrier.try_wait.parity.shared.b64 %p4, [bar], 0; or.pred %p4, %p4, %p3; @!%p4 bra W;\n" SYNC
+          "mbarrier.test_wait.parity.shared.b64 %p5, [bar], 0; selp.u32 %r24, 1, 0, %p5;\n" STORE("%r24"));
+static uint32_t pairs_want(uint32_t i) { return rank(i) % 2 == 0; }
+
 /* Ring exchange: st.async into the next block, whose mbarrier counts the bytes; the arrival of the sender is remote,
  * too. Ten rounds. */
 static const char exchange[] = KERNEL(
@@ -340,6 +352,7 @@ int main(void)
         uint32_t (*want)(uint32_t);
     } all[] = {{"ring of loads and stores", ring, ring_want},
                {"histogram in rank 0", histogram, histogram_want},
+               {"arrivals at the even block of a pair", pairs, pairs_want},
                {"ring of st.async and remote arrivals", exchange, exchange_want},
                {"ring of red.async", reduced, reduced_want},
                {"multicast", multicast, multicast_want},

@@ -5,6 +5,7 @@
 
 #include "host/driver/internal.h"
 #include "host/driver/machine.h"
+#include "host/driver/nest.h"
 
 static struct host_device devices[HOST_MAX_DEVICES];
 static int device_count;
@@ -129,7 +130,7 @@ static const int attributes[120] = {
     [MU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED] = 1,
     [MU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED] = 1,
     [MU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED] = 1,
-    [MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR] = 164 << 10,
+    [MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR] = 228 << 10, /* as sm_90 and sm_100 have */
     [MU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR] = 65536,
     [MU_DEVICE_ATTRIBUTE_MANAGED_MEMORY] = 1,
     [MU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED] = 1,
@@ -143,7 +144,7 @@ static const int attributes[120] = {
     [MU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1] = 1,
     [MU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1] = 1,
     [MU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH] = 1,
-    [MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN] = 163 << 10,
+    [MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN] = 227 << 10,
     [MU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED] = 1,
     [MU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST] = 1,
     [MU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR] = 32,
@@ -161,12 +162,19 @@ static const int attributes[120] = {
     [110] = -1,
 };
 
+int host_multiprocessors(const struct host_device *d)
+{
+    enum { OF_CLUSTERS = 16 }; /* blocks of the largest cluster, which programs want to be there at once */
+    const struct t1_nest_shim *s = nest_shim();
+    return s && s->capability >= 90 && d->cores < OF_CLUSTERS ? OF_CLUSTERS : d->cores;
+}
+
 int host_device_attribute(const struct host_device *d, int attribute)
 {
     if (attribute < 1 || attribute > 119)
         return -1;
     switch (attribute) { /* what depends on the machine */
-    case MU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return d->cores;
+    case MU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return host_multiprocessors(d);
     case MU_DEVICE_ATTRIBUTE_PCI_BUS_ID: return d->number + 1;
     default: return attributes[attribute];
     }

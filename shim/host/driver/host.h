@@ -80,7 +80,7 @@ void *host_slab_next(struct host_slab *s, void *after); /* walks live objects; N
 struct host_device {
     int ordinal;       /* what the application calls it */
     int number;        /* the machine's device, before MUSA_VISIBLE_DEVICES */
-    int cores;         /* multiprocessors reported = CPUs used */
+    int cores;         /* CPUs used */
     MUcontext primary; /* its struct lives for ever; alive while retained */
     struct host_arena *arena;
 };
@@ -90,6 +90,8 @@ int host_device_count(void);
 void host_uuid(int number, MUuuid *uuid);
 /* MU_DEVICE_ATTRIBUTE_*: the value, 0 for one that this device lacks, -1 for an unknown number. */
 int host_device_attribute(const struct host_device *d, int attribute);
+/* Multiprocessors that programs see: the CPUs used; where they are told of clusters (9.0), enough for the largest. */
+int host_multiprocessors(const struct host_device *d);
 
 /* ---- context.c ------------------------------------------------------------------------------- */
 

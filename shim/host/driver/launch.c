@@ -109,7 +109,7 @@ struct t0_grid host_grid_of(const struct host_kernel_launch *k, MUcontext ctx, v
                         .params = params,
                         .env = host_kernel_env(ctx),
                         .grid_id = ++grid_ids,
-                        .nsm = (uint32_t)ctx->device->cores,
+                        .nsm = (uint32_t)host_multiprocessors(ctx->device),
                         .cooperative = k->cooperative};
     (void)host_cluster_of(k, g.grid, g.cluster); /* checked before */
     return g;
@@ -155,7 +155,8 @@ static MUresult check_shape(MUfunction f, const struct host_device *d, const uin
 static MUresult check_cooperative(MUfunction f, const struct host_device *d, const uint32_t grid[3],
                                   const uint32_t block[3], unsigned shared)
 {
-    uint64_t resident = (uint64_t)host_occupancy(f, block[0] * block[1] * block[2], shared) * (uint64_t)d->cores;
+    uint64_t resident = (uint64_t)host_occupancy(f, block[0] * block[1] * block[2], shared) *
+                        (uint64_t)host_multiprocessors(d);
     const uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
     if (blocks <= resident)
         return MUSA_SUCCESS;

@@ -459,8 +459,42 @@ static void expand_sums(struct ptx_parser *p, struct ptx_instr *in)
     in->nsrc = 2;
 }
 
+/* Programs of pairs of blocks (tcgen05 with .cta_group::2) arrive at the even block's mbarrier by clearing bit 24 of
+ * their own one's address, where devices have the lowest bit of the block's rank. Own addresses have no rank here: one
+ * that was made so gets the even block's. Tensor copies know that by themselves (tier0/tile.h). */
+static void expand_even_block(struct ptx_parser *p, struct ptx_instr *in)
+{
+    const uint64_t aligned = 0xff, cleared = 0xfeffff00; /* compilers leave out bits that are clear anyway */
+    struct ptx_opnd *o = &in->src[0];
+    if (in->op != PTX_OP_MBARRIER || !in->nsrc || o->kind != PTX_O_ADDR || o->reg < 0 ||
+        !strstr(in->opcode, "shared::cluster") || ptx_type_size(p->f->reg[o->reg].type) != 4)
+        return;
+    const struct ptx_instr *made = NULL;
+    for (uint32_t k = p->f->ninstr; k > 0 && !made; k--) {
+        const struct ptx_instr *i = &p->f->instr[k - 1];
+        if (i->ndst && i->dst[0].kind == PTX_O_REG && i->dst[0].reg == o->reg)
+            made = i;
+    }
+    if (!made || made->op != PTX_OP_AND || made->nsrc != 2 || made->src[1].kind != PTX_O_IMM ||
+        (made->src[1].imm & 0xffffffff & ~aligned) != cleared)
+        return;
+    const struct ptx_opnd own = reg_opnd(o->reg), rank = {.kind = PTX_O_SREG, .reg = PTX_SR_CLUSTER_CTARANK, .sym = -1};
+    const int32_t even = binary(p, in, PTX_OP_AND, PTX_B32, unary(p, in, PTX_OP_MOV, PTX_U32, rank), imm_opnd(~1u));
+    const int32_t mapped = ptx_new_reg(p, made_name(PTX_OP_MAPA), 1, PTX_U32), far = ptx_new_reg(p, "!", 1, PTX_PRED);
+    struct ptx_instr *map = push(p, in, PTX_OP_MAPA, PTX_U32, PTX_NONE, mapped, own);
+    map->src[map->nsrc++] = reg_opnd(even);
+    map->space = PTX_SP_SHARED;
+    map->opcode = "mapa.shared::cluster.u32";
+    struct ptx_instr *test = push(p, in, PTX_OP_SETP, PTX_S32, PTX_NONE, far, own); /* has a rank already */
+    test->src[test->nsrc++] = imm_opnd(0);
+    test->cmp = PTX_LT;
+    const struct ptx_opnd either[] = {own, reg_opnd(mapped), reg_opnd(far)};
+    o->reg = part(p, in, PTX_OP_SELP, PTX_B32, 0, either, 3);
+}
+
 void ptx_expand(struct ptx_parser *p, struct ptx_instr *in)
 {
+    expand_even_block(p, in);
     expand_sums(p, in);
     expand_offsets(p, in);
     expand_negations(p, in);
