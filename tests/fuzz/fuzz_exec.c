@@ -16,7 +16,12 @@ static bool release_heap(void *ctx, void *p)
     release(ctx, p);
     return true;
 }
-static const struct t0_env env = {NULL, alloc, release, heap, release_heap, print, assertion, NULL};
+static const struct t0_env env = {.global_alloc = alloc,
+                                  .global_free = release,
+                                  .dev_malloc = heap,
+                                  .dev_free = release_heap,
+                                  .print = print,
+                                  .assertion = assertion};
 
 /* Shared memory is checked by tier 0; any other address would be the program's own fault. */
 static bool is_tame(const struct ptx_func *f)
