@@ -1,6 +1,6 @@
 # Runs what PyTorch gives to cuDNN, from its own databases of operators and modules, against its own CPU back end.
 # package: PyTorch with cuDNN on (Debian trixie)
-# apt: trixie python3-torch-cuda python3-numpy libnvrtc-builtins12.4 libblas3 liblapack3 python3-setuptools libdnnl3
+# apt: trixie python3-torch-cuda python3-numpy libnvrtc-builtins12.4 libblas3 liblapack3 python3-setuptools libdnnl3.6
 # empty: nvidia-cudnn=9.99 libcuda1=999
 # pip: nvidia-cudnn-cu12==9.1.0.70
 # cuda: 12.4
