@@ -15,8 +15,10 @@
 
 enum { F32, F64, F16, I8, I32, I8X4, U8, U8X4, I8X32, BF16, I64, BOOL, E4M3, E5M2 }; /* cudnnDataType_t */
 enum { NCHW, NHWC, VECT };                                                           /* cudnnTensorFormat_t */
-#ifndef BAD                                                                          /* statuses of version 9 */
-enum { BAD = 2000, UNSUPPORTED = 3000, NOT_INITIALIZED = 1001 };
+#ifdef BAD
+enum { VERSION = 8 };
+#else
+enum { VERSION = 9, BAD = 2000, UNSUPPORTED = 3000, NOT_INITIALIZED = 1001 };
 #endif
 
 static unsigned seed = 2026;
