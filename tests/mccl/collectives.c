@@ -198,6 +198,8 @@ static void body(struct rank *r)
     for (int t = 0; t < mcclNumTypes; t++)
         for (int op = 0; op < (reduces ? (int)mcclNumOps : 1); op++)
             for (unsigned c = 0; c < sizeof counts / sizeof *counts; c++) {
+                if (op == mcclProd && r->nranks > 5)
+                    continue; /* too large for the small types */
                 bool wide = t == mcclFloat16 || t == mcclFloat32 || t == mcclInt8;
                 if ((c == 3 && op > 0 && !wide) || (c == 4 && (op > 0 || !wide)))
                     continue; /* the large ones not in every combination */
@@ -270,12 +272,19 @@ static void stream_of_calls(struct rank *r)
     musaStreamDestroy(other);
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
     int least = getenv("CUMU_NCCL_HOST_RANKS") ? 3 : 1; /* two hosts of two ranks are more than one */
+    int most = 4, last = THREADS;
     setenv("CUMU_HOST_DEVICES", "4", 1);
-    for (int team = PROCESSES; team >= THREADS; team--)
-        for (int n = least; n <= 4; n++) {
+    if (count > 2) {
+        least = atoi(arguments[1]);
+        most = atoi(arguments[2]);
+        last = PROCESSES;
+        setenv("CUMU_HOST_SHARE", "1", 1);
+    }
+    for (int team = PROCESSES; team >= last; team--)
+        for (int n = least; n <= most; n++) {
             const char *as = team ? "processes" : "threads";
             for (enum kind k = 0; k < KINDS; k++)
                 report(team_run((enum team)team, n, true, body, &k), "%s of %d %s", kind_name[k], n, as);

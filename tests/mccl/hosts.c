@@ -185,11 +185,15 @@ static int entries(const char *folder)
     return n;
 }
 
+static void nothing(void *unused) { (void)unused; }
+
 /* Communicators that come and go, in order or by an abort: threads and descriptors are as many as before. */
 static void left_behind(struct rank *r)
 {
     mcclUniqueId *ids = r->arg;
     int *x = device_bytes(r, 1 << 16), files = 0, threads = 0;
+    /* The stream's own thread is there from the start: calls may do without it. */
+    RANK(r, musaLaunchHostFunc(r->stream, nothing, NULL) == musaSuccess);
     for (int i = 0; i < 6; i++) {
         mcclComm_t c = NULL;
         RANK(r, mcclCommInitRank(&c, r->nranks, ids[i], r->rank) == mcclSuccess);

@@ -13,6 +13,13 @@ fi
 # What is left of a team that hung holds no pipe of ours: outputs are files.
 CUMU_NCCL_HOST_RANKS=2 check "collectives, two ranks a host" 0 'mccl collectives: [0-9]* checks, 0 failed' -- \
     "$mccl/collectives"
+# Short all-reduces by recursive doubling, with hosts beyond the power of two, and hosts of unequal size.
+CUMU_NCCL_HOST_RANKS=1 check "collectives, 5 to 7 hosts" 0 'mccl collectives: [0-9]* checks, 0 failed' -- \
+    "$mccl/collectives" 5 7
+CUMU_NCCL_HOST_RANKS=2 check "collectives, hosts of 2 ranks and of 1" 0 'mccl collectives: [0-9]* checks, 0 failed' -- \
+    "$mccl/collectives" 7 7
+CUMU_NCCL_HOST_RANKS=1 check "generated programs, one rank a host" 0 'mccl generated: [0-9]* checks, 0 failed' -- \
+    "$mccl/generated"
 CUMU_NCCL_HOST_RANKS=1 check "sends and receives, one rank a host" 0 'mccl transfers: [0-9]* checks, 0 failed' -- \
     "$mccl/transfers"
 CUMU_NCCL_HOST_RANKS=2 UCX_TLS=tcp,self check "puts and signals, two ranks a host" 0 \

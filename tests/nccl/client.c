@@ -1,6 +1,7 @@
 /* A program of NCCL and the CUDA runtime, linked as any other: ranks as threads or as processes, each of which
- * checks what it gets. Usage: client threads|processes|launcher|death|death0|group
- * [N]; death0: of rank 0. With TEAM_HOSTS processes are in network namespaces, which stand for hosts. */
+ * checks what it gets.
+ * Usage: client threads|processes|launcher|grow|death|death0|group [N]; death0: of rank 0; grow: that alone, by
+ * processes. With TEAM_HOSTS processes are in network namespaces, which stand for hosts. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -170,7 +171,7 @@ static void windows(struct rank *r)
 static int settled(ncclComm_t comm)
 {
     int error = ncclInProgress;
-    for (int i = 0; i < 10000 && error == ncclInProgress; i++) {
+    for (int i = 0; i < 60000 && error == ncclInProgress; i++) {
         if (ncclCommGetAsyncError(comm, &error))
             return -1;
         nanosleep(&(struct timespec){0, 1000000}, NULL);
@@ -205,8 +206,48 @@ static void background(struct rank *r)
     RANK(r, ncclCommCount(lonely, all) == ncclInvalidArgument);
 }
 
+/* Half of the first m ranks are a communicator, to which the other half comes: for each m up to all. Its last rank
+ * makes the id, and the program brings it to the others, here through the communicator of all. */
+static void grows(struct rank *r)
+{
+    ncclConfig_t background = {sizeof background, 0xcafebeef, 21400, 0};
+    int all[MAX];
+    for (int k = 0; k < r->n; k++)
+        all[k] = k;
+    for (int m = 2; m <= r->n; m++) {
+        const int before = (m + 1) / 2;
+        const bool old = r->rank < before, waits = m % 2;
+        ncclComm_t parent = NULL, grown = NULL;
+        ncclUniqueId id, again;
+        RANK(r, ncclCommSplit(r->comm, old ? 0 : NOCOLOR, r->rank, &parent, NULL) == 0);
+        if (r->rank == before - 1) {
+            RANK(r, ncclCommGetUniqueId(parent, &id) == 0);
+            RANK(r, ncclCommGetUniqueId(parent, &again) == ncclInvalidUsage);
+            RANK(r, cudaMemcpy(r->device, &id, sizeof id, 1) == 0);
+        }
+        RANK(r, ncclBroadcast(r->device, r->device, sizeof id, 0, before - 1, r->comm, r->stream) == 0);
+        RANK(r, cudaStreamSynchronize(r->stream) == 0);
+        RANK(r, cudaMemcpy(&id, r->device, sizeof id, 2) == 0);
+        if (old)
+            RANK(r, ncclCommGrow(parent, before, NULL, -1, &grown, NULL) == ncclInvalidArgument);
+        if (r->rank < m) {
+            const int want = waits ? ncclSuccess : ncclInProgress;
+            ncclConfig_t *config = waits ? NULL : &background;
+            RANK(r, (old ? ncclCommGrow(parent, m, NULL, -1, &grown, config)
+                         : ncclCommGrow(NULL, m, &id, r->rank, &grown, config)) == want);
+            RANK(r, settled(grown) == ncclSuccess);
+            sums(r, grown, all, m);
+            if (old) /* nobody has made another one */
+                RANK(r, ncclCommGrow(parent, m, NULL, -1, &(ncclComm_t){NULL}, NULL) == ncclInvalidUsage);
+            RANK(r, ncclCommDestroy(grown) == 0);
+        }
+        if (old)
+            RANK(r, ncclCommDestroy(parent) == 0);
+    }
+}
+
 /* A rank is killed; the others hear of it, and go on without. */
-static bool death, first_dies;
+static bool death, first_dies, only_grows;
 static int who_dies(int n) { return first_dies ? 0 : n - 1; }
 static void survives(struct rank *r)
 {
@@ -216,7 +257,7 @@ static void survives(struct rank *r)
         kill(getpid(), SIGKILL);
     int e = ncclAllReduce(r->device, r->device, COUNT, ncclInt32, ncclSum, r->comm, r->stream);
     RANK(r, e == ncclRemoteError || (!e && (r->rank || cudaStreamSynchronize(r->stream)))); /* 0 only aborts */
-    for (int i = 0; i < 10000 && !error; i++) {
+    for (int i = 0; i < 60000 && !error; i++) {
         RANK(r, ncclCommGetAsyncError(r->comm, &error) == 0);
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     }
@@ -279,9 +320,14 @@ static void *run(void *arg)
         survives(r);
         return NULL;
     }
-    transfers(r);
-    splits(r);
-    shrinks(r);
+    if (!only_grows) {
+        transfers(r);
+        splits(r);
+        shrinks(r);
+    }
+    grows(r);
+    if (only_grows)
+        return NULL;
     windows(r);
     background(r);
     revokes(r);
@@ -314,7 +360,8 @@ static void *run_group(void *arg)
 {
     struct rank *r = arg;
     int n = r->n, wrong = 0;
-    ncclComm_t child[MAX];
+    ncclComm_t child[MAX], grown[MAX];
+    ncclUniqueId id;
     void *window[MAX];
     for (int k = 0; k < n; k++)
         if (!set_up(&r[k]))
@@ -345,6 +392,24 @@ static void *run_group(void *arg)
         get(&r[k], COUNT);
         RANK(r, r[k].host[7] == tagged(first, 7) + (first + 1 < n ? tagged(first + 1, 7) : 0));
     }
+    /* Ranks 0 and 1 and those that come to them. */
+    RANK(r, ncclCommGetUniqueId(child[0], &id) == 0);
+    RANK(r, ncclGroupStart() == 0);
+    for (int k = 0; k < n; k++) {
+        cudaSetDevice(k);
+        RANK(r, ncclCommGrow(k < 2 ? child[k] : NULL, n, &id, k < 2 ? -1 : k, &grown[k], NULL) == 0);
+    }
+    RANK(r, ncclGroupEnd() == 0);
+    RANK(r, ncclGroupStart() == 0);
+    for (int k = 0; k < n; k++)
+        RANK(r, ncclAllReduce(r[k].device, r[k].device + MAX * COUNT, COUNT, ncclInt32, ncclSum, grown[k],
+                              r[k].stream) == 0);
+    RANK(r, ncclGroupEnd() == 0);
+    for (int k = 0; k < n; k++) {
+        get(&r[k], COUNT);
+        RANK(r, r[k].host[7] == 100000 * (n * (n - 1) / 2) + 7 * n);
+        RANK(r, ncclCommDestroy(grown[k]) == 0);
+    }
     for (int k = 0; k < n; k++) {
         RANK(r, ncclCommDestroy(child[k]) == 0);
         RANK(r, ncclCommDestroy(r[k].comm) == 0);
@@ -362,6 +427,7 @@ int main(int argc, char **argv)
     pthread_t thread[MAX];
     pid_t child[MAX];
     first_dies = strcmp(how, "death0") == 0;
+    only_grows = strcmp(how, "grow") == 0;
     death = first_dies || strcmp(how, "death") == 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -14,6 +14,8 @@ for how in threads processes launcher death death0 group; do
     # shellcheck disable=SC2086
     check "4 ranks: $how" 0 "^PASS nccl $how\$" -- $run "$tmp/client" $how 4
 done
+# shellcheck disable=SC2086
+CUMU_HOST_DEVICES=8 check "2 to 8 ranks that grow" 0 '^PASS nccl grow$' -- $run "$tmp/client" grow 8
 if ldconfig -p 2>/dev/null | grep -q 'libucp\.so\.0'; then # splits, shrinks, windows, captures, aborts over UCX
     for per in 1 2; do
         for how in threads processes death death0 group; do
@@ -22,10 +24,13 @@ if ldconfig -p 2>/dev/null | grep -q 'libucp\.so\.0'; then # splits, shrinks, wi
                 $run "$tmp/client" $how 4
         done
     done
+    # shellcheck disable=SC2086
+    CUMU_HOST_DEVICES=8 CUMU_NCCL_HOST_RANKS=3 UCX_TLS=tcp,self check "2 to 8 ranks that grow, 3 a host" 0 \
+        '^PASS nccl grow$' -- $run "$tmp/client" grow 8
     # shellcheck source=../netns.sh
     . "$(dirname "$0")/../netns.sh"
     if plug_in_hosts 2; then
-        for how in processes death death0; do # ranks that stay find each other across hosts
+        for how in processes grow death death0; do # ranks that stay find each other across hosts
             # shellcheck disable=SC2086
             TEAM_HOSTS=$hosts UCX_TLS=tcp check "4 ranks, two namespaces: $how" 0 "^PASS nccl $how\$" -- \
                 $run "$tmp/client" $how 4

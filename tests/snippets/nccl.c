@@ -243,6 +243,18 @@ static void configured(void)
     EXPECT(!child);
     IS(C(ncclCommSplit)(comm, -2, 0, &child, NULL), ncclInvalidArgument);
     IS(C(ncclCommShrink)(comm, (int[]){0}, 1, &child, NULL, NCCL_SHRINK_DEFAULT), ncclInvalidArgument);
+    IS(C(ncclCommGrow)(comm, 2, NULL, -1, &child, NULL), ncclInvalidUsage); /* nobody has made an id */
+    IS(C(ncclCommGrow)(comm, 1, NULL, -1, &child, NULL), ncclInvalidArgument);
+    IS(C(ncclCommGrow)(comm, 2, NULL, 0, &child, NULL), ncclInvalidArgument);
+    IS(C(ncclCommGrow)(NULL, 2, NULL, 1, &child, NULL), ncclInvalidArgument);
+    IS(C(ncclCommGrow)(NULL, 2, &id, 2, &child, NULL), ncclInvalidArgument);
+    IS(C(ncclCommGetUniqueId)(comm, NULL), ncclInvalidArgument);
+    IS(C(ncclCommGetUniqueId)(NULL, &id), ncclInvalidArgument);
+    {
+        struct cumu_s128 grow;
+        OK(C(ncclCommGetUniqueId)(comm, &grow));
+        IS(C(ncclCommGetUniqueId)(comm, &grow), ncclInvalidUsage); /* that one first */
+    }
     OK(C(ncclCommFinalize)(comm));
     IS(C(ncclCommFinalize)(comm), ncclInvalidUsage);
     OK(C(ncclCommDestroy)(comm));

@@ -25,7 +25,7 @@ struct nccl_comm *cumu_nccl_new(bool blocking)
         c->nranks = c->registered = 0;
         c->key = 0;
         c->reunion = NULL;
-        c->told = false;
+        c->told = c->grows = false;
         c->name[0] = c->text[0] = 0;
         c->blocking = blocking;
         return c;
@@ -100,9 +100,7 @@ int cumu_nccl_join(struct nccl_task *t)
     return r;
 }
 
-/* Begins a communicator: the handle exists at once, and the joining of the ranks becomes a task, run now, at the end
- * of the group, or by a thread if the communicator does not block. */
-static int make(const char *call, void **out, int nranks, const struct cumu_s128 *id, int rank, const void *config)
+int cumu_nccl_make(const char *call, void **out, int nranks, const struct cumu_s128 *id, int rank, const void *config)
 {
     struct nccl_config g = {.blocking = true};
     int device, r = cumu_nccl_config(call, config, &g);
@@ -137,12 +135,12 @@ int wrap_ncclGetUniqueId(void *id)
 
 int wrap_ncclCommInitRank(void **comm, int nranks, struct cumu_s128 id, int rank)
 {
-    return make("ncclCommInitRank", comm, nranks, &id, rank, NULL);
+    return cumu_nccl_make("ncclCommInitRank", comm, nranks, &id, rank, NULL);
 }
 
 int wrap_ncclCommInitRankConfig(void **comm, int nranks, struct cumu_s128 id, int rank, const void *config)
 {
-    return make("ncclCommInitRankConfig", comm, nranks, &id, rank, config);
+    return cumu_nccl_make("ncclCommInitRankConfig", comm, nranks, &id, rank, config);
 }
 
 /* The first of the ids is enough for MCCL: more of them only share the work of the start. */
@@ -151,7 +149,7 @@ int wrap_ncclCommInitRankScalable(void **comm, int nranks, int rank, int n, cons
     const char *call = "ncclCommInitRankScalable";
     if (n < 1 || n > nranks || !ids)
         return cumu_nccl_failed(call, ncclInvalidArgument, "%d ids for %d ranks", n, nranks);
-    return make(call, comm, nranks, ids, rank, config);
+    return cumu_nccl_make(call, comm, nranks, ids, rank, config);
 }
 
 /* All ranks of one process: a group of single calls, each with its device current, so that they can meet. */
@@ -176,7 +174,7 @@ int wrap_ncclCommInitAll(void **comms, int n, const int *devices)
         return r;
     for (int i = 0; i < n && !r; i++) {
         (void)mu.musaSetDevice(devices ? devices[i] : i);
-        r = make(call, &comms[i], n, &id, i, NULL);
+        r = cumu_nccl_make(call, &comms[i], n, &id, i, NULL);
     }
     (void)mu.musaSetDevice(old);
     int end = wrap_ncclGroupEnd();

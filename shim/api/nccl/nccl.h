@@ -36,7 +36,9 @@ struct nccl_comm {
     int rank, nranks, device;
     int registered; /* buffers so far, for the manifest */
     bool blocking;
-    atomic_bool told;    /* the asynchronous error is logged */
+    atomic_bool told; /* the asynchronous error is logged */
+    bool grows;       /* `grow` was handed out by ncclCommGetUniqueId, and nobody has come by it */
+    struct cumu_s128 grow;
     atomic_bool meeting; /* a thread waits for the other ranks of `id` to come, as `rank` of `nranks` */
     struct cumu_s128 id;
     uint64_t key;                 /* made of the unique id: the same on all ranks, and on no other communicator */
@@ -135,6 +137,14 @@ void cumu_nccl_reunion_free(struct mccl_reunion *r);
 
 /* comm.c. Makes MCCL's communicator and publishes it. */
 int cumu_nccl_join(struct nccl_task *t);
+/* Begins a communicator: the handle exists at once, and the joining of the ranks becomes a task, run now, at the end
+ * of the group, or by a thread if the communicator does not block. */
+int cumu_nccl_make(const char *call, void **out, int nranks, const struct cumu_s128 *id, int rank, const void *config);
+
+/* split.c. The handle of one made of others, whose configuration is its parent's unless it is given one. */
+int cumu_nccl_child(const char *call, void *comm, void **out, const void *config, struct nccl_comm **made);
+/* Everybody's part, of all ranks of the parent: through it while it works. */
+int cumu_nccl_gather(struct nccl_task *t, const void *mine, size_t size, void *all);
 
 /* buffer.c. Forgets what was registered with the communicator. */
 void cumu_nccl_forget(struct nccl_comm *c);

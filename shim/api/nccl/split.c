@@ -15,8 +15,7 @@ static int by_key(const void *a, const void *b)
     return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : x->rank - y->rank;
 }
 
-/* Everybody's part, of all ranks of the parent: through it while it works. */
-static int gather(struct nccl_task *t, const void *mine, size_t size, void *all)
+int cumu_nccl_gather(struct nccl_task *t, const void *mine, size_t size, void *all)
 {
     struct nccl_comm *p = t->parent;
     return p->below ? cumu_nccl_exchange(p, mine, size, all)
@@ -28,7 +27,7 @@ static int split(struct nccl_task *t, struct wish *all, struct cumu_s128 *ids)
     struct nccl_comm *p = t->parent;
     struct wish mine = {t->color, t->key, p->rank};
     struct cumu_s128 id = {{0}};
-    int r = gather(t, &mine, sizeof mine, all), leader = -1;
+    int r = cumu_nccl_gather(t, &mine, sizeof mine, all), leader = -1;
     if (r)
         return cumu_nccl_failed(t->call, r, "the ranks could not tell each other their colors");
     t->nranks = 0;
@@ -42,7 +41,7 @@ static int split(struct nccl_task *t, struct wish *all, struct cumu_s128 *ids)
     leader = all[0].rank;
     /* Who cannot make an id still takes part: the others would wait for it. */
     int made = t->color >= 0 && t->rank == 0 ? wrap_ncclGetUniqueId(&id) : ncclSuccess;
-    r = gather(t, &id, sizeof id, ids);
+    r = cumu_nccl_gather(t, &id, sizeof id, ids);
     if (r || made)
         return cumu_nccl_failed(t->call, r ? r : made, "the ranks could not tell each other the new ids");
     if (t->color < 0) /* took part, and is in none */
@@ -63,8 +62,7 @@ static int run_split(struct nccl_task *t)
     return r;
 }
 
-/* The child's configuration is its parent's unless it is given one. */
-static int child(const char *call, void *comm, void **out, const void *config, struct nccl_comm **made)
+int cumu_nccl_child(const char *call, void *comm, void **out, const void *config, struct nccl_comm **made)
 {
     struct nccl_comm *p = cumu_nccl_comm(comm);
     int r = p && p->state == NCCL_REVOKED ? ncclSuccess : cumu_nccl_ready(call, comm);
@@ -89,7 +87,7 @@ int wrap_ncclCommSplit(void *comm, int color, int key, void **out, const void *c
     struct nccl_comm *c = NULL, *p = cumu_nccl_comm(comm);
     if (color < 0 && color != NCCL_SPLIT_NOCOLOR)
         return cumu_nccl_failed(call, ncclInvalidArgument, "color %d", color);
-    int r = child(call, comm, out, config, &c);
+    int r = cumu_nccl_child(call, comm, out, config, &c);
     if (r)
         return r;
     struct nccl_task t = {.call = call,
@@ -138,7 +136,7 @@ int wrap_ncclCommShrink(void *comm, const int *excluded, int n, void **out, cons
     struct nccl_comm *c = NULL, *p = cumu_nccl_comm(comm);
     if (n < 1 || !excluded || (flags & ~NCCL_SHRINK_ABORT) || (p && n >= p->nranks && p->nranks))
         return cumu_nccl_failed(call, ncclInvalidArgument, "%d ranks to leave out, flags %#x", n, (unsigned)flags);
-    int r = child(call, comm, out, config, &c);
+    int r = cumu_nccl_child(call, comm, out, config, &c);
     if (r)
         return r;
     bool *gone = calloc((size_t)p->nranks, sizeof *gone);

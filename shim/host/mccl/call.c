@@ -1,7 +1,7 @@
 /* The collective calls: arguments are checked and described here, then handed to group.c. */
 #include <stdlib.h>
 
-#include "host/mccl/mccl.h"
+#include "host/mccl/net/net.h"
 
 /* Is [p, p + bytes) memory that MUSA knows? Data are moved by a thread of the device, where a stray
  * pointer would be a fault. */
@@ -88,8 +88,9 @@ static mcclResult_t start(mcclComm_t c, const struct call *a, musaStream_t strea
         return mcclSuccess;
     struct mccl_job *j = malloc(sizeof *j);
     if (!j) {
-        if (job.given) /* the others have this rank's data already and would wait for the next */
+        if (job.given || job.begun) /* the others have this rank's data already and would wait for the next */
             mccl_fail(c, mcclSystemError, "rank %d is out of memory", c->rank);
+        mccl_net_drop(&job);
         return mccl_group_fail(mcclSystemError);
     }
     *j = job;

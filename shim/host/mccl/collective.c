@@ -382,7 +382,9 @@ static struct view view_of(struct mccl_job *job)
 
 static bool is_short(const struct view *v)
 {
-    return contribution_room(v, v->job->count) <= (v->c->direct ? MCCL_COPIED_BYTES : MCCL_STAGED_BYTES);
+    return contribution_room(v, v->job->count) <= (v->job->staged ? MCCL_STAGE
+                                                   : v->c->direct ? MCCL_COPIED_BYTES
+                                                                  : MCCL_STAGED_BYTES);
 }
 
 bool mccl_begin_collective(struct mccl_job *job)
@@ -390,8 +392,12 @@ bool mccl_begin_collective(struct mccl_job *job)
     struct view v = view_of(job);
     const size_t room = contribution_room(&v, job->count);
     const bool brief = is_short(&v);
-    if (v.c->nranks == 1 || v.c->net || (!brief && (!job->mappable || room * (size_t)v.c->nranks > MCCL_HERE_BYTES)) ||
-        (job->op == mcclNumOps && job->scale.device) || make_room(v.c, MCCL_AHEAD, false))
+    if (v.c->nranks == 1 || (job->op == mcclNumOps && job->scale.device))
+        return false;
+    if (v.c->net)
+        return mccl_short_fits(job) && mccl_short_begin(job);
+    if ((!brief && (!job->mappable || room * (size_t)v.c->nranks > MCCL_HERE_BYTES)) ||
+        make_room(v.c, brief ? window(room) : MCCL_AHEAD, false))
         return false;
     if (brief)
         give(&v, 0, job->count);
@@ -413,6 +419,8 @@ static bool reached(const struct view *v, bool all_done)
 
 bool mccl_advance_collective(struct mccl_job *job)
 {
+    if (job->comm->net)
+        return mccl_short_advance(job);
     struct view v = view_of(job);
     find_posts(&v, job->given);
     if (!job->worked) {
@@ -445,7 +453,7 @@ mcclResult_t mccl_run_collective(struct mccl_job *job)
         mccl_widen_scale(&job->scale);
     }
     if (c->net)
-        return mccl_net_collective(job);
+        return mccl_short_fits(job) ? mccl_short_run(job) : mccl_net_collective(job);
     if (c->nranks == 1) {
         char *send = (char *)(uintptr_t)job->send;
         c->shared->member[0].scalar[0] = job->scale.host;

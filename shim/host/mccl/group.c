@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "host/driver/callback.h"
-#include "host/mccl/mccl.h"
+#include "host/mccl/net/net.h"
 
 /* Looks at the others before a short call goes to the stream: < 0.1 ms. After some microseconds, or at once with more
  * ranks than CPUs, each look lets another thread run, as the other rank may be waiting for this CPU. Where the others
@@ -39,6 +39,7 @@ void mccl_job_free(struct mccl_job *job)
 {
     if (!job)
         return;
+    mccl_net_drop(job);
     free(job->transfers);
     free(job->others);
     free(job->waits);
@@ -75,6 +76,7 @@ static int run(struct mccl_job *j, uint32_t ticket, bool healthy)
         if (!r)
             r = j->kind == MCCL_P2P ? mccl_run_transfers(j) : mccl_run_collective(j);
     }
+    mccl_net_drop(j);
     int none = 0, failure = 0;
     if (r)
         atomic_compare_exchange_strong(&c->error, &none, (int)r);
@@ -313,6 +315,7 @@ mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t
         free(copy);
         if (job.begun) /* the other rank may have a part of it and would wait for the rest */
             mccl_fail(comm, mcclSystemError, "rank %d is out of memory", comm->rank);
+        mccl_net_drop(&job);
         return mccl_group_fail(mcclSystemError);
     }
     *copy = here;

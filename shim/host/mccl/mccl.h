@@ -220,7 +220,9 @@ struct mccl_job { /* what one callback does */
     uint64_t given;               /* number of a short collective whose first half is done; 0 */
     bool worked;                  /* of one with offers: this rank's work is done, with this */
     mcclResult_t result;          /* result, and the others' may not be */
-    bool begun;                   /* transfers are under way: they go on from where they are */
+    bool begun;                   /* it goes on from where it is */
+    bool staged;                  /* by the staging areas, whatever its length */
+    void *under_way;              /* over hosts: what has been begun and is not done (net/short.c, net/transfer.c) */
     bool captured;
     struct mccl_job *next;
 };

@@ -153,8 +153,10 @@ bool mccl_begin_transfers(struct mccl_job *job)
     size_t bytes = 0;
     for (int i = 0; i < job->ntransfers; i++)
         bytes += job->transfers[i].bytes;
-    if (bytes > MCCL_HERE_BYTES || job->comm->net)
+    if (bytes > MCCL_HERE_BYTES)
         return false;
+    if (job->comm->net)
+        return mccl_net_begin_transfers(job);
     mccl_reset_transfers(job);
     job->begun = true;
     return true;
@@ -164,6 +166,8 @@ bool mccl_advance_transfers(struct mccl_job *job)
 {
     int left;
     bool moved;
+    if (job->comm->net)
+        return mccl_net_advance_transfers(job);
     return mccl_step_transfers(job, &left, &moved) || !left; /* an error is the communicator's from now on */
 }
 

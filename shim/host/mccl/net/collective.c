@@ -6,11 +6,9 @@
 
 #include "host/mccl/net/net.h"
 
-#define CHUNK (512 << 10) /* bytes of a chunk */
-#define FLAT (4 << 10)    /* up to here an all-reduce of few hosts is one exchange of everything */
-#define FEW 8
-#define SLOTS 4 /* chunks between their first and their last stage */
-#define HOP 2   /* turns of the pipeline between two stages */
+#define CHUNK (256 << 10) /* bytes of a chunk: with one in each stage, less than a CPU's cache is under way */
+#define SLOTS 4           /* chunks between their first and their last stage */
+#define HOP 1             /* turns of the pipeline between two stages */
 
 struct slot { /* of a chunk under way */
     struct mccl_flight *f;
@@ -35,7 +33,7 @@ struct work {
 
 /* ---- setting up -------------------------------------------------------------------------------- */
 
-static uint32_t signature(const struct mccl_job *j, unsigned number)
+uint32_t mccl_net_signature(const struct mccl_job *j, unsigned number)
 {
     uint64_t h = ((uint64_t)j->count * 0x9e3779b97f4a7c15u) ^ ((uint64_t)j->root * 0xc2b2ae3d27d4eb4fu);
     return (uint32_t)j->kind | (uint32_t)j->type << 4 | (uint32_t)(j->op & 15) << 8 | (number & 15) << 12 |
@@ -44,14 +42,16 @@ static uint32_t signature(const struct mccl_job *j, unsigned number)
 
 static bool reduces(enum mccl_kind k) { return k == MCCL_ALL_REDUCE || k == MCCL_REDUCE || k == MCCL_REDUCE_SCATTER; }
 
-/* Flights and scratch memory of all slots: so many flights and chunks for each. */
-static mcclResult_t set_up(struct work *w, struct mccl_job *job, int flights, size_t chunks)
+/* Flights and scratch memory of all slots: so many flights and chunks for each. The size of a chunk is the same on all
+ * ranks: `most` is what the one with most of them has, or more. */
+static mcclResult_t set_up(struct work *w, struct mccl_job *job, int flights, size_t chunks, size_t most)
 {
     mcclComm_t c = job->comm;
     struct mccl_net *n = c->net;
     *w = (struct work){.c = c, .net = n, .job = job, .size = mccl_type_size(job->type), .most = flights};
-    w->stream = (struct mccl_stream){.c = c, .class = MCCL_ALL, .signature = signature(job, n->number++), .job = job};
-    size_t bytes = CHUNK / (chunks > 4 ? chunks / 4 : 1);
+    w->stream = (struct mccl_stream){
+        .c = c, .class = MCCL_ALL, .signature = mccl_net_signature(job, n->number++), .job = job};
+    size_t bytes = CHUNK / (most > 4 ? most / 4 : 1);
     bytes = bytes < 65536 ? 65536 : bytes;
     w->chunk = bytes / w->size < job->count ? bytes / w->size : job->count;
     w->nchunks = (job->count + w->chunk - 1) / w->chunk;
@@ -178,10 +178,8 @@ static mcclResult_t pipeline(struct work *w, mcclResult_t (*const *stage)(struct
 /* Who exchanges a chunk on each host: their number there. */
 static int rail(const struct work *w, size_t chunk) { return (int)(chunk % (size_t)w->net->rails); }
 
-static bool flat(const struct work *w, size_t n)
-{
-    return w->net->nhosts == 2 || (w->net->nhosts <= FEW && n * w->size <= FLAT);
-}
+/* Between two hosts, one exchange of everything. */
+static bool flat(const struct work *w) { return w->net->nhosts == 2; }
 
 static void piece(const struct work *w, size_t n, int host, size_t *at, size_t *count)
 {
@@ -210,7 +208,7 @@ static mcclResult_t reduce_home(struct work *w, size_t chunk)
     for (int i = 1; i < net->nhosts; i++) {
         int h = (net->host + net->nhosts - i) % net->nhosts;
         size_t from = 0, count = n;
-        if (!flat(w, n))
+        if (!flat(w))
             piece(w, n, net->host, &from, &count);
         receive_part(w, s, mccl_net_rank(net, h, k), 0, room, count);
         room += count * w->size;
@@ -218,7 +216,7 @@ static mcclResult_t reduce_home(struct work *w, size_t chunk)
     for (int i = 1; i < net->nhosts; i++) {
         int h = (net->host + i) % net->nhosts;
         size_t from = 0, count = n;
-        if (!flat(w, n))
+        if (!flat(w))
             piece(w, n, h, &from, &count);
         send_part(w, s, mccl_net_rank(net, h, k), 0, own(w, at + from), count);
     }
@@ -236,7 +234,7 @@ static mcclResult_t reduce_between(struct work *w, size_t chunk)
     mcclResult_t r = settle(w, s);
     if (r)
         return r;
-    if (!flat(w, n))
+    if (!flat(w))
         piece(w, n, net->host, &from, &count);
     const void *src[MCCL_MAX_RANKS];
     for (int i = 1; i < net->nhosts; i++)
@@ -245,7 +243,7 @@ static mcclResult_t reduce_between(struct work *w, size_t chunk)
     char *to = w->job->recv + (at + from) * w->size;
     combine(w, to, src, net->nhosts, count);
     finish(w, to, count);
-    for (int i = 1; i < net->nhosts && !flat(w, n); i++) {
+    for (int i = 1; i < net->nhosts && !flat(w); i++) {
         int h = (net->host + net->nhosts - i) % net->nhosts;
         size_t theirs, m;
         piece(w, n, h, &theirs, &m);
@@ -269,8 +267,7 @@ static mcclResult_t all_reduce(struct mccl_job *job)
     static mcclResult_t (*const stages[])(struct work *, size_t) = {reduce_home, reduce_between, spread_home};
     struct work w;
     int others = job->comm->net->nhosts - 1;
-    bool small = job->count * mccl_type_size(job->type) <= FLAT && others < FEW;
-    mcclResult_t r = set_up(&w, job, 2 * others, small ? (size_t)others : 1);
+    mcclResult_t r = set_up(&w, job, 2 * others, 1, 1);
     return r ? r : pipeline(&w, stages, 3);
 }
 
@@ -351,7 +348,7 @@ static mcclResult_t broadcast(struct mccl_job *job)
 {
     static mcclResult_t (*const stages[])(struct work *, size_t) = {broadcast_begin, broadcast_pass, broadcast_home};
     struct work w;
-    mcclResult_t r = set_up(&w, job, 16, 0);
+    mcclResult_t r = set_up(&w, job, 16, 0, 0);
     return r ? r : pipeline(&w, stages, 3);
 }
 
@@ -421,7 +418,7 @@ static mcclResult_t reduce(struct mccl_job *job)
     size_t depth = 1;
     while (1 << (depth - 1) < job->comm->net->nhosts)
         depth++;
-    mcclResult_t r = set_up(&w, job, 16, depth + 1);
+    mcclResult_t r = set_up(&w, job, 16, depth + 1, depth + 1);
     return r ? r : pipeline(&w, stages, 3);
 }
 
@@ -482,7 +479,7 @@ static mcclResult_t all_gather(struct mccl_job *job)
 {
     static mcclResult_t (*const stages[])(struct work *, size_t) = {gather_begin, gather_end};
     struct work w;
-    mcclResult_t r = set_up(&w, job, job->comm->nranks + job->comm->net->nhosts, 0);
+    mcclResult_t r = set_up(&w, job, job->comm->nranks + job->comm->net->nhosts, 0, 0);
     return r ? r : pipeline(&w, stages, 2);
 }
 
@@ -542,7 +539,7 @@ static mcclResult_t reduce_scatter(struct mccl_job *job)
     for (int q = 0; q < job->comm->nranks; q++)
         parts += net->host_of[q] != net->host &&
                  net->seat_of[q] % mccl_net_size(net, net->host) == net->seat_of[job->comm->rank];
-    mcclResult_t r = set_up(&w, job, 2 * parts, (size_t)parts);
+    mcclResult_t r = set_up(&w, job, 2 * parts, (size_t)parts, (size_t)(job->comm->nranks + net->nhosts));
     return r ? r : pipeline(&w, stages, 2);
 }
 

@@ -58,9 +58,15 @@ mcclResult_t mccl_net_wait(mcclComm_t c, bool (*ready)(void *), void *arg, bool 
     struct mccl_net *n = c->net;
     mcclResult_t r = mcclSuccess;
     int looks = c->crowded ? LOOKS - 20 : 0;
+    unsigned moves = mccl_wire_moves(n->wire);
     n->waiting++;
+    atomic_fetch_add_explicit(&n->moved, 1, memory_order_relaxed);
     for (int i = looks; !ready(arg); i++) {
         mccl_wire_progress(n->wire);
+        if (mccl_wire_moves(n->wire) != moves) { /* a long message that flows is not slept on */
+            moves = mccl_wire_moves(n->wire);
+            i = looks;
+        }
         if (i < LOOKS)
             mccl_pause();
         else if (i < LOOKS + YIELDS)
@@ -154,6 +160,21 @@ mcclResult_t mccl_net_check(const struct mccl_stream *s, const struct mccl_fligh
         return mcclInvalidUsage;
     }
     return mcclSuccess;
+}
+
+mcclResult_t mccl_net_look(const struct mccl_stream *s, struct mccl_flight *f, int n)
+{
+    struct set set = {f, n};
+    atomic_fetch_add_explicit(&s->c->net->moved, 1, memory_order_relaxed);
+    if (!all_done(&set))
+        mccl_wire_progress(s->c->net->wire);
+    if (!settled(&set))
+        return mcclInProgress;
+    mcclResult_t r = mcclSuccess;
+    for (int i = 0; i < n && !r; i++)
+        if (f[i].done)
+            r = mccl_net_check(s, &f[i]);
+    return r;
 }
 
 mcclResult_t mccl_net_settle(const struct mccl_stream *s, struct mccl_flight *f, int n)

@@ -9,8 +9,9 @@
 #include "host/mccl/net/door.h"
 #include "host/mccl/net/wire.h"
 
-struct mccl_star; /* star.c */
-struct mccl_far;  /* far.c */
+struct mccl_star;  /* star.c */
+struct mccl_far;   /* far.c */
+struct mccl_short; /* short.c */
 
 struct mccl_net {
     mcclComm_t comm;
@@ -25,9 +26,11 @@ struct mccl_net {
     struct mccl_star *star;
     struct mccl_far *far;
     struct mccl_reunion *reunion;
-    _Atomic int waiting; /* a call moves what is on the wire itself */
-    _Atomic bool *left;  /* by rank: nothing will come from it any more */
-    unsigned number;     /* of the collective */
+    _Atomic int waiting;      /* a call moves what is on the wire itself */
+    _Atomic bool *left;       /* by rank: nothing will come from it any more */
+    _Atomic unsigned moved;   /* how often calls have looked at the wire: the star leaves it to them meanwhile */
+    unsigned number;          /* of the collective */
+    struct mccl_short *brief; /* the short collective under way, or the last one */
     char *scratch;
     size_t room; /* its bytes */
 };
@@ -68,6 +71,8 @@ void mccl_net_receive(const struct mccl_stream *s, struct mccl_flight *f, int fr
                       size_t bytes);
 /* Until all are done; checks what came. On failure nothing is under way any more. */
 mcclResult_t mccl_net_settle(const struct mccl_stream *s, struct mccl_flight *f, int n);
+/* The same without waiting: mcclInProgress if they are not all done; a failure leaves the rest under way. */
+mcclResult_t mccl_net_look(const struct mccl_stream *s, struct mccl_flight *f, int n);
 /* Asleep, it looks again after so long at most, and whenever something comes by the wire. */
 enum { MCCL_NAP_MS = 20 };
 mcclResult_t mccl_net_wait(mcclComm_t c, bool (*ready)(void *), void *arg, bool (*waits_for)(void *, int rank),
@@ -80,6 +85,20 @@ mcclResult_t mccl_net_give_up(mcclComm_t c, mcclResult_t why);
 /* collective.c, transfer.c: as their namesakes for one host. */
 mcclResult_t mccl_net_collective(struct mccl_job *job);
 mcclResult_t mccl_net_transfers(struct mccl_job *job);
+bool mccl_net_begin_transfers(struct mccl_job *job);
+bool mccl_net_advance_transfers(struct mccl_job *job);
+/* A job that was begun will not be done: nothing of it is under way any more. The communicator has failed. */
+void mccl_net_drop(struct mccl_job *job);
+/* What all ranks must mean by a collective, as the number of it. */
+uint32_t mccl_net_signature(const struct mccl_job *j, unsigned number);
+
+/* short.c. Collectives that the calling thread may do: begun in their turn, advanced without waiting (true: it is over,
+ * with job->result), and done to the end. */
+bool mccl_short_fits(const struct mccl_job *job);
+bool mccl_short_begin(struct mccl_job *job);
+bool mccl_short_advance(struct mccl_job *job);
+mcclResult_t mccl_short_run(struct mccl_job *job);
+void mccl_short_free(struct mccl_short *s);
 
 /* far.c. Puts and signals to ranks of other hosts, on any thread; a job's target is the window's number (id) and the
  * offset in it (base). */

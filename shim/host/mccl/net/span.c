@@ -238,5 +238,6 @@ void mccl_net_free(struct mccl_net *n, bool in_order)
     free(n->left);
     free(n->seats);
     free(n->scratch);
+    mccl_short_free(n->brief);
     free(n);
 }

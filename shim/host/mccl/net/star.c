@@ -18,6 +18,7 @@
 #include "host/mccl/net/net.h"
 
 #define JOIN_MS 30000 /* once all ranks have met, until all are ready */
+#define BUSY_MS 2     /* without a call, until the wire is this thread's again */
 #define END_MS 300    /* for the other sides to hear that this one leaves */
 #define PENDING 16    /* connections that have not said who they are */
 
@@ -38,6 +39,7 @@ struct mccl_star {
     _Atomic int live; /* all ranks are; changes under `lock` */
     _Atomic bool mine, ending;
     bool told;
+    unsigned moved; /* by calls, when it last looked */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
@@ -212,12 +214,12 @@ static void check_silence(struct mccl_star *s, int64_t now, int64_t slept, int64
     }
 }
 
-static int gather_polls(struct mccl_star *s)
+static int gather_polls(struct mccl_star *s, bool busy)
 {
     int n = 0;
     s->polls[n++] = (struct pollfd){.fd = s->wake, .events = POLLIN};
     s->polls[n++] = (struct pollfd){.fd = s->listener, .events = POLLIN};
-    bool idle = !s->net->waiting && !s->net->comm->shared->failed && mccl_wire_arm(s->net->wire);
+    bool idle = !busy && !s->net->waiting && !s->net->comm->shared->failed && mccl_wire_arm(s->net->wire);
     s->polls[n++] = (struct pollfd){.fd = idle ? mccl_wire_descriptor(s->net->wire) : -1, .events = POLLIN};
     for (int i = 0; i < s->nlinks; i++)
         s->polls[n++] = (struct pollfd){.fd = s->links[i].fd, .events = POLLIN};
@@ -259,8 +261,12 @@ static void *run(void *arg)
     if (beat > 50)
         beat = 50;
     while (!s->ending) {
-        int n = gather_polls(s);
-        (void)poll(s->polls, (nfds_t)n, beat);
+        /* While calls come one after the other, they look at the wire, and it wakes nobody else. */
+        unsigned moved = atomic_load_explicit(&s->net->moved, memory_order_relaxed);
+        bool busy = moved != s->moved;
+        int n = gather_polls(s, busy);
+        s->moved = moved;
+        (void)poll(s->polls, (nfds_t)n, busy ? BUSY_MS : beat);
         int64_t now = mccl_now_ms(), slept = now - before;
         before = now;
         if (s->polls[0].revents) {

@@ -49,8 +49,9 @@ struct mccl_wire {
     size_t bytes;
     int descriptor, nranks, rank;
     bool owes, ending;
-    bool known;   /* others have the address: they may be making ways to here */
-    bool settled; /* all ranks have greeted each other */
+    _Atomic unsigned moves; /* how often something moved */
+    bool known;             /* others have the address: they may be making ways to here */
+    bool settled;           /* all ranks have greeted each other */
     void (*take)(void *, const struct mccl_put *, const void *, size_t);
     void *taker;
     struct mccl_flight *flights;
@@ -337,7 +338,7 @@ static void move(struct mccl_wire *w)
     if (w->ending)
         return;
     while (mccl_ucx.ucp_worker_progress(w->worker))
-        ;
+        w->moves++;
     if (!w->owes)
         return;
     w->owes = false;
@@ -357,6 +358,8 @@ bool mccl_wire_progress(struct mccl_wire *w)
     pthread_mutex_unlock(&w->lock);
     return true;
 }
+
+unsigned mccl_wire_moves(const struct mccl_wire *w) { return w->moves; }
 
 bool mccl_wire_arm(struct mccl_wire *w)
 {
@@ -546,6 +549,7 @@ bool mccl_wire_greet(struct mccl_wire *w, const bool *peers, int patience_ms, bo
 }
 int mccl_wire_descriptor(const struct mccl_wire *w) { return (void)w, -1; }
 bool mccl_wire_arm(struct mccl_wire *w) { return (void)w, false; }
+unsigned mccl_wire_moves(const struct mccl_wire *w) { return (void)w, 0; }
 void mccl_wire_cancel(struct mccl_wire *w) { (void)w; }
 void mccl_wire_flush(struct mccl_wire *w, const _Atomic bool *gone, int patience_ms, bool (*give_up)(void *), void *arg)
 {
