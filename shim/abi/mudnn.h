@@ -52,6 +52,7 @@ struct mudnn_pointwise {
     int mode;    /* mudnnPointwiseMode_t: the enumerators of cudnnPointwiseMode_t */
     bool from_y; /* backward of an activation: x is its result, not its argument */
     bool nan;    /* ReLU and its kin, minimum and maximum keep a NaN */
+    bool masked; /* of a softmax in pieces, whose row may have nothing that counts: -inf - -inf = -inf, 0 / 0 = 0 */
     double scale, alpha[2], beta;
     double low, high, slope; /* ReLU: bounds, and the slope below the lower one */
     double elu, softplus, swish;
@@ -121,14 +122,16 @@ struct mudnn_dropout {
 };
 
 /* Local response normalisation: y = alpha x D^-exponent + beta y, D = k + factor (sum of x^2 over a window), where the
- * window is of channels, or of all dimensions behind them. Backward: dx = alpha gradient + beta dx. */
+ * window is of channels, or of all dimensions behind them; there with a mean of each element's, D has (x - mean)^2.
+ * Backward: dx = alpha gradient + beta dx, and so for the means. */
 struct mudnn_lrn {
     bool spatial;
     int64_t behind, ahead; /* of the element, in each dimension of the window */
     double k, factor, exponent, alpha, beta;
     struct mudnn_tensor x, out, dy;
     const void *x_at, *dy_at; /* dy_at NULL: forward */
-    void *out_at;
+    const void *means_at;     /* of x's shape and type; NULL: zeros */
+    void *out_at, *dmeans_at;
 };
 
 /* Connectionist temporal classification (Graves et al. 2006); class 0 is the blank. costs[n] = -ln p(labels | probs);

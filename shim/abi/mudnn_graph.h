@@ -46,6 +46,25 @@ struct mudnn_paged {
     bool turned; /* y: batch, head, depth, sequence */
 };
 
+/* Batches that lie behind one another, each as long as the way to the next: element (b, ...) of the ragged tensor is
+ * factor offset[b] behind its begin, and counts where index[dim] < factor (offset[b + 1] - offset[b]) / stride[dim].
+ * Loaded, the others are 0; stored, there are none. */
+struct mudnn_ragged {
+    bool store;
+    int dim;
+    int64_t step; /* stride[dim] / factor */
+    struct mudnn_operand ragged, dense, offsets;
+};
+
+/* y[i] = x[i] scale[i / block]; or, quantising, the least scale that leaves no x[i] / scale beyond y's type, and y of
+ * that. FP4, INT4 and UINT4 are two numbers of a byte, the lower four bits first. */
+struct mudnn_block_scale {
+    bool quantize;
+    bool swizzled; /* scales lie in tiles of 128 rows and 4 columns */
+    int64_t block[MUDNN_DIMS];
+    struct mudnn_operand x, y, scale;
+};
+
 /* y = scale (x - mean) inverse + bias, with mean and inverse = 1 / sqrt(variance + epsilon) of the part of x in which
  * `kept` has 1; without a mean where not centred. Scale and bias have 1 or x's length in each dimension. */
 struct mudnn_normalize {
@@ -90,13 +109,18 @@ struct mudnn_random {
     double a, b;      /* Bernoulli: probability of 1; uniform: least, most; normal: mean, deviation */
     struct mudnn_operand y, seed, offset;
     uint64_t fixed; /* the seed where there is no tensor of it */
+    uint64_t first; /* the place of y's first element */
 };
 
 #pragma GCC visibility push(default)
 mudnnStatus_t mudnnHostMatmul(musaStream_t stream, const struct mudnn_matmul *m);
+/* Of complex numbers, which all three have; without lengths. */
+mudnnStatus_t mudnnHostComplexMatmul(musaStream_t stream, const struct mudnn_matmul *m);
 mudnnStatus_t mudnnHostRowSoftmax(musaStream_t stream, const struct mudnn_row_softmax *s);
 mudnnStatus_t mudnnHostBand(musaStream_t stream, const struct mudnn_band *b);
 mudnnStatus_t mudnnHostPaged(musaStream_t stream, const struct mudnn_paged *p);
+mudnnStatus_t mudnnHostRagged(musaStream_t stream, const struct mudnn_ragged *r);
+mudnnStatus_t mudnnHostBlockScale(musaStream_t stream, const struct mudnn_block_scale *b);
 /* Each element becomes its own index along the axis. */
 mudnnStatus_t mudnnHostIndex(musaStream_t stream, const struct mudnn_operand *y, int axis);
 mudnnStatus_t mudnnHostNormalize(musaStream_t stream, const struct mudnn_normalize *n);

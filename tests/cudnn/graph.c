@@ -331,6 +331,33 @@ static void nodes(void)
     }
 }
 
+/* Complex numbers, here pairs of real ones: the right operand lies by rows or by columns. */
+static void complex_matmul(int type)
+{
+    int batch = 1 + upto(3), m = 1 + upto(9), n = 1 + upto(9), k = 1 + upto(9), shared = upto(2);
+    bool turned = upto(2);
+    struct tensor a = make(type, 4, (int[]){batch, m, k, 2}, 0, false, false);
+    struct tensor b = make(type, 4, (int[]){shared ? 1 : batch, turned ? n : k, turned ? k : n, 2}, 0, false, false);
+    struct tensor c = make(type, 4, (int[]){batch, m, n, 2}, 0, false, false);
+    double *want = calloc((size_t)count(&c), sizeof *want);
+    for (int i = 0; i < count(&c) / 2; i++)
+        for (int j = 0; j < k; j++) {
+            int e = i / n / m, bi = (shared ? 0 : e * k * n) + (turned ? i % n * k + j : j * n + i % n);
+            const double *x = &a.v[2 * (i / n * k + j)], *y = &b.v[2 * bi];
+            want[2 * i] += x[0] * y[0] - x[1] * y[1];
+            want[2 * i + 1] += x[0] * y[1] + x[1] * y[0];
+        }
+    int complex_type = type == F32 ? CUDNN_DATA_COMPLEX_FP32 : CUDNN_DATA_COMPLEX_FP64;
+    desc op = product(describe(1, complex_type, 3, a.dim, NULL, REAL),
+                      describe(2, complex_type, 3, (int[]){b.dim[0], k, n},
+                               turned ? (int[]){k * n, 1, k} : (int[]){k * n, n, 1}, REAL),
+                      describe(3, complex_type, 3, c.dim, NULL, REAL), NULL, NULL, NULL);
+    if (run_graph(1, &op, 3, (int64_t[]){1, 2, 3}, (void *[]){a.at, b.at, c.at}))
+        same(&c, want, k * 16, "a product of complex numbers");
+    destroy_all();
+    drop(&a), drop(&b), drop(&c), free(want);
+}
+
 int main(void)
 {
     static const int types[] = {F32, F16, BF16, F64}, narrow[] = {I8, E4M3, E5M2, U8};
@@ -347,6 +374,9 @@ int main(void)
         matmul(types[i % 4], types[i % 4], i % 3 == 0);
     for (int i = 0; i < 24; i++)
         matmul(narrow[i % 4], i % 2 ? F32 : F64, i % 3 == 0);
+
+    for (int i = 0; i < 20; i++)
+        complex_matmul(i % 2 ? F32 : F64);
 
     for (int i = 0; i < 40; i++)
         reduction(types[i % 2 * 3], (const int[]){0, 3, 4, 5}[i / 2 % 4]);

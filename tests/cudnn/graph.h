@@ -42,7 +42,8 @@ static inline void set_desc(desc d, int name, desc v)
 static inline int finalize(desc d) { return cudnnBackendFinalize(d); }
 
 enum { REAL, VIRTUAL, VALUE };
-static inline desc describe(int64_t uid, int type, int n, const int *dim, const int *stride, int place)
+/* A tensor that is not finalised. */
+static inline desc begin_tensor(int64_t uid, int type, int n, const int *dim, const int *stride, int place)
 {
     desc d = create(KIND(TENSOR));
     int64_t dims[8], strides[8], step = 1;
@@ -58,6 +59,11 @@ static inline desc describe(int64_t uid, int type, int n, const int *dim, const 
     set_int(d, A(TENSOR_BYTE_ALIGNMENT), 16);
     if (place)
         set(d, place == VALUE ? A(TENSOR_IS_BY_VALUE) : A(TENSOR_IS_VIRTUAL), TYPE(BOOLEAN), 1, &yes);
+    return d;
+}
+static inline desc describe(int64_t uid, int type, int n, const int *dim, const int *stride, int place)
+{
+    desc d = begin_tensor(uid, type, n, dim, stride, place);
     OK(finalize(d));
     return d;
 }

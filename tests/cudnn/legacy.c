@@ -1,6 +1,5 @@
 /* What cuDNN's later versions keep of the earlier ones, of random shapes, against plain loops: CTC loss by all its
- * paths, local response normalisation by differences, spatial transformers, padded transformations, im2col, and the
- * later name of batch normalisation. */
+ * paths, spatial transformers, padded transformations, im2col, and the later name of batch normalisation. */
 #include "dnn.h"
 
 static void *on_device(const void *from, size_t size)
@@ -157,85 +156,6 @@ static void ctc(void)
     cudaFree(space), cudaFree(costs_at), cudaFree(label_at), cudaFree(length_at), cudaFree(input_at);
     free(x), free(want);
     drop(&probs), drop(&grads);
-}
-
-/* ---- local response ---------------------------------------------------------------------------- */
-
-struct window {
-    bool spatial;
-    int n;
-    double alpha, beta, k;
-};
-static void lrn_loops(const struct window *w, const struct tensor *t, const double *x, double *y)
-{
-    int behind = (w->n - 1) / 2, from = w->spatial ? 2 : 1, to = w->spatial ? t->n : 2;
-    for (int i = 0; i < count(t); i++) {
-        double sum = 0, size = 1;
-        for (int d = from; d < to; d++)
-            size *= w->n;
-        for (int j = 0; j < count(t); j++) {
-            int a = i, b = j;
-            bool in = true;
-            for (int d = t->n - 1; d >= 0; a /= t->dim[d], b /= t->dim[d], d--) {
-                int far = b % t->dim[d] - a % t->dim[d];
-                in &= d < from || d >= to ? !far : far >= -behind && far < w->n - behind;
-            }
-            sum += in ? x[j] * x[j] : 0;
-        }
-        y[i] = x[i] * pow(w->k + w->alpha / size * sum, -w->beta);
-    }
-}
-
-static void lrn(int type)
-{
-    int n = 4 + upto(2), dim[5];
-    for (int i = 0; i < n; i++)
-        dim[i] = 1 + upto(i == 1 ? 7 : 3);
-    struct tensor x = make(type, n, dim, upto(2), upto(2), false), y = make(type, n, dim, NCHW, upto(2), false);
-    struct tensor dy = make(type, n, dim, NCHW, upto(2), false), dx = make(type, n, dim, NCHW, upto(2), false);
-    struct window w = {upto(2), 1 + upto(5), 0.5 + upto(3), 0.25 * (1 + upto(4)), 1 + upto(2)};
-    int all = count(&x);
-    double a = upto(2) ? 1 : 0.5, b = upto(2) ? 0 : 2;
-    double *plain = calloc((size_t)all, sizeof *plain), *want = calloc((size_t)all, sizeof *want);
-    union scalar alpha = scalar(type, a), beta = scalar(type, b), one = scalar(type, 1), zero = scalar(type, 0);
-    void *d;
-    OK(cudnnCreateLRNDescriptor(&d));
-    IS(cudnnSetLRNDescriptor(d, 17, 1, 1, 1), BAD);
-    IS(cudnnSetLRNDescriptor(d, 3, 1, 1, 1e-6), BAD);
-    OK(cudnnSetLRNDescriptor(d, (unsigned)w.n, w.alpha, w.beta, w.k));
-    lrn_loops(&w, &x, x.v, plain);
-    for (int i = 0; i < all; i++)
-        want[i] = a * plain[i] + b * y.v[i];
-#define FORWARD(alpha, beta) \
-    OK(w.spatial ? cudnnDivisiveNormalizationForward(handle, d, 0, alpha, x.desc, x.at, NULL, dx.at, dy.at, beta, \
-                                                     y.desc, y.at) \
-                 : cudnnLRNCrossChannelForward(handle, d, 0, alpha, x.desc, x.at, beta, y.desc, y.at))
-    FORWARD(&alpha, &beta);
-    OK(cudaDeviceSynchronize());
-    same(&y, want, 2, "local response");
-    FORWARD(&one, &zero);
-    OK(w.spatial ? cudnnDivisiveNormalizationBackward(handle, d, 0, &alpha, x.desc, x.at, NULL, dy.at, y.at, y.at,
-                                                      &beta, dx.desc, dx.at, NULL)
-                 : cudnnLRNCrossChannelBackward(handle, d, 0, &alpha, y.desc, y.at, dy.desc, dy.at, x.desc, x.at, &beta,
-                                                dx.desc, dx.at));
-    if (type == F64 && (!w.spatial || !memcmp(dy.stride, x.stride, sizeof dy.stride))) {
-        for (int i = 0; i < all; i++) {
-            double old = x.v[i], loss[2] = {0, 0};
-            for (int s = 0; s < 2; s++) {
-                x.v[i] = old + (s ? 1e-5 : -1e-5);
-                lrn_loops(&w, &x, x.v, plain);
-                for (int j = 0; j < all; j++)
-                    loss[s] += plain[j] * dy.v[j];
-            }
-            x.v[i] = old;
-            want[i] = a * (loss[1] - loss[0]) / 2e-5 + b * dx.v[i];
-        }
-        OK(cudaDeviceSynchronize());
-        same(&dx, want, 1e3, "local response's gradient");
-    }
-    OK(cudnnDestroyLRNDescriptor(d));
-    free(plain), free(want);
-    drop(&x), drop(&y), drop(&dy), drop(&dx);
 }
 
 /* ---- spatial transformers ---------------------------------------------------------------------- */
@@ -543,7 +463,6 @@ int main(void)
         unsigned at = seed;
         int type = types[i % 4];
         ctc();
-        lrn(type);
         transforms(type);
         pads(type, types[upto(4)], upto(3) == 0);
         windows(type);

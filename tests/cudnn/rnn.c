@@ -134,16 +134,47 @@ static double *numbers(int n)
 
 /* ---- the three interfaces ---------------------------------------------------------------------- */
 
-enum { EIGHTH, EXTENDED, STEPS };
+enum { EIGHTH, EXTENDED, STEPS, SEARCHED /* as STEPS, by what looks for an algorithm */ };
 struct memory {
     void *x, *hx, *cx, *w, *y, *hy, *cy, *keep, *dy, *dhy, *dcy, *dx, *dhx, *dcx, *dw;
     size_t weight_size, reserve;
 };
+#if OLDER
+/* What a search found, once it is known to be right. */
+static int found(int r, int count, void **perf)
+{
+    void *algorithm;
+    int algo = 9, status = 9;
+    float time = -1;
+    size_t memory = 9;
+    OK(cudnnCreateAlgorithmDescriptor(&algorithm));
+    OK(cudnnGetAlgorithmPerformance(perf[0], &algorithm, &status, &time, &memory));
+    OK(cudnnGetAlgorithmDescriptor(algorithm, &algo));
+    EXPECT(r || (count == 1 && algo == 0 && status == 0 && time > 0 && memory == 0), "found %d: %d %d %g", count, algo,
+           status, time);
+    OK(cudnnDestroyAlgorithmDescriptor(algorithm));
+    OK(cudnnDestroyAlgorithmPerformance(perf, 2));
+    return r;
+}
+#endif
 static int run_forward(const struct net *n, const struct memory *m, bool training)
 {
     size_t reserve = training ? m->reserve : 0;
     void *keep = training ? m->keep : NULL;
 #if OLDER
+    void *perf[2];
+    int count = 0;
+    if (n->way == SEARCHED) {
+        OK(cudnnCreateAlgorithmPerformance(perf, 2));
+        int r = training ? cudnnFindRNNForwardTrainingAlgorithmEx(handle, n->desc, n->time, (void *)n->xs, m->x, n->hd,
+                                                                  m->hx, n->cd, m->cx, n->wd, m->w, (void *)n->ys, m->y,
+                                                                  n->hd, m->hy, n->cd, m->cy, 0.5f, 2, &count, perf,
+                                                                  NULL, 0, keep, reserve)
+                         : cudnnFindRNNForwardInferenceAlgorithmEx(
+                               handle, n->desc, n->time, (void *)n->xs, m->x, n->hd, m->hx, n->cd, m->cx, n->wd, m->w,
+                               (void *)n->ys, m->y, n->hd, m->hy, n->cd, m->cy, 0.5f, 2, &count, perf, NULL, 0);
+        return found(r, count, perf);
+    }
     if (n->way == STEPS && training)
         return cudnnRNNForwardTraining(handle, n->desc, n->time, (void *)n->xs, m->x, n->hd, m->hx, n->cd, m->cx, n->wd,
                                        m->w, (void *)n->ys, m->y, n->hd, m->hy, n->cd, m->cy, NULL, 0, keep, reserve);
@@ -165,6 +196,16 @@ static int run_forward(const struct net *n, const struct memory *m, bool trainin
 static int run_data(const struct net *n, const struct memory *m)
 {
 #if OLDER
+    void *perf[2];
+    int count = 0;
+    if (n->way == SEARCHED) {
+        OK(cudnnCreateAlgorithmPerformance(perf, 2));
+        int r = cudnnFindRNNBackwardDataAlgorithmEx(handle, n->desc, n->time, (void *)n->ys, m->y, (void *)n->ys, m->dy,
+                                                    n->hd, m->dhy, n->cd, m->dcy, n->wd, m->w, n->hd, m->hx, n->cd,
+                                                    m->cx, (void *)n->xs, m->dx, n->hd, m->dhx, n->cd, m->dcx, 0.5f, 2,
+                                                    &count, perf, NULL, 0, m->keep, m->reserve);
+        return found(r, count, perf);
+    }
     if (n->way == STEPS)
         return cudnnRNNBackwardData(handle, n->desc, n->time, (void *)n->ys, m->y, (void *)n->ys, m->dy, n->hd, m->dhy,
                                     n->cd, m->dcy, n->wd, m->w, n->hd, m->hx, n->cd, m->cx, (void *)n->xs, m->dx, n->hd,
@@ -181,6 +222,15 @@ static int run_data(const struct net *n, const struct memory *m)
 static int run_weights(const struct net *n, const struct memory *m, int add)
 {
 #if OLDER
+    void *perf[2];
+    int count = 0;
+    if (n->way == SEARCHED) {
+        OK(cudnnCreateAlgorithmPerformance(perf, 2));
+        int r = cudnnFindRNNBackwardWeightsAlgorithmEx(handle, n->desc, n->time, (void *)n->xs, m->x, n->hd, m->hx,
+                                                       (void *)n->ys, m->y, 0.5f, 2, &count, perf, NULL, 0, n->wd,
+                                                       m->dw, m->keep, m->reserve);
+        return found(r, count, perf);
+    }
     if (n->way == STEPS)
         return cudnnRNNBackwardWeights(handle, n->desc, n->time, (void *)n->xs, m->x, n->hd, m->hx, (void *)n->ys, m->y,
                                        NULL, 0, n->wd, m->dw, m->keep, m->reserve);
@@ -299,7 +349,7 @@ static void one(int type)
     n.gates = n.cell == LSTM ? 4 : n.cell == GRU ? 3 : 1;
     for (int b = 0; b < n.batch; b++)
         n.length[b] = n.layout == 1 ? (b ? 1 + upto(n.length[b - 1]) : n.time) : 1 + upto(n.time);
-    n.way = OLDER ? upto(n.layout == 1 ? 3 : 2) : 0;
+    n.way = OLDER ? upto(n.layout == 1 ? 4 : 2) : 0;
     int wide = n.dirs * n.out, vectors = 0;
     for (int b = 0; b < n.batch; b++)
         vectors += n.layout == 1 ? n.length[b] : n.time;
@@ -419,10 +469,76 @@ static void one(int type)
     OK(cudnnDestroyDropoutDescriptor(drop_desc));
 }
 
+#if OLDER
+/* Algorithms and plans, right and wrong. */
+static void algorithms(void)
+{
+    void *a, *b, *rnn, *plan, *perf[3], *none = NULL;
+    char space[16];
+    int algo = 9, n = 0;
+    size_t size = 0;
+    OK(cudnnCreateAlgorithmDescriptor(&a));
+    OK(cudnnCreateAlgorithmDescriptor(&b));
+    OK(cudnnCreateRNNDescriptor(&rnn));
+    IS(cudnnCreateAlgorithmDescriptor(NULL), BAD);
+    IS(cudnnSetRNNAlgorithmDescriptor(handle, rnn, a), BAD); /* not set */
+    IS(cudnnGetRNNForwardTrainingAlgorithmMaxCount(handle, rnn, &n), BAD);
+    OK(cudnnSetRNNDescriptor_v6(handle, rnn, 4, 1, NULL, 0, 0, LSTM, 0, F32));
+    OK(cudnnGetRNNForwardTrainingAlgorithmMaxCount(handle, rnn, &n));
+    OK(cudnnGetRNNForwardInferenceAlgorithmMaxCount(handle, rnn, &n));
+    OK(cudnnGetRNNBackwardDataAlgorithmMaxCount(handle, rnn, &n));
+    OK(cudnnGetRNNBackwardWeightsAlgorithmMaxCount(handle, rnn, &n));
+    IS(n, 1);
+    IS(cudnnGetRNNBackwardWeightsAlgorithmMaxCount(handle, rnn, NULL), BAD);
+    IS(cudnnCreatePersistentRNNPlan(rnn, 2, F32, &plan), UNSUPPORTED); /* of the standard algorithm */
+    OK(cudnnSetAlgorithmDescriptor(a, 2));
+    OK(cudnnGetAlgorithmSpaceSize(handle, a, &size));
+    EXPECT(size > 0 && size <= sizeof space, "%zu bytes", size);
+    OK(cudnnSaveAlgorithm(handle, a, space, size));
+    IS(cudnnSaveAlgorithm(handle, a, space, size - 1), BAD);
+    OK(cudnnRestoreAlgorithm(handle, space, size, b));
+    OK(cudnnGetAlgorithmDescriptor(b, &algo));
+    IS(algo, 2);
+    space[0] ^= 1;
+    IS(cudnnRestoreAlgorithm(handle, space, size, b), BAD);
+    OK(cudnnSetAlgorithmDescriptor(b, 7));
+    IS(cudnnSetRNNAlgorithmDescriptor(handle, rnn, b), BAD); /* there is no such one */
+    OK(cudnnCopyAlgorithmDescriptor(a, b));
+    IS(cudnnCopyAlgorithmDescriptor(a, rnn), BAD);
+    OK(cudnnSetRNNAlgorithmDescriptor(handle, rnn, b));
+    OK(cudnnCreatePersistentRNNPlan(rnn, 2, F32, &plan));
+    OK(cudnnSetPersistentRNNPlan(rnn, plan));
+    IS(cudnnSetPersistentRNNPlan(rnn, a), BAD);
+    IS(cudnnCreatePersistentRNNPlan(rnn, 0, F32, &plan), BAD);
+    OK(cudnnDestroyPersistentRNNPlan(plan));
+    IS(cudnnCreateAlgorithmPerformance(perf, 0), BAD);
+    OK(cudnnCreateAlgorithmPerformance(perf, 3));
+    OK(cudnnSetAlgorithmPerformance(perf[2], a, 3, 1.5f, 77));
+    IS(cudnnSetAlgorithmPerformance(a, a, 3, 1.5f, 77), BAD);
+    OK(cudnnGetAlgorithmPerformance(perf[2], NULL, &algo, NULL, &size));
+    EXPECT(algo == 3 && size == 77, "status %d, %zu bytes", algo, size);
+    IS(cudnnGetAlgorithmPerformance(perf[2], &none, NULL, NULL, NULL), BAD);
+    IS(cudnnFindRNNForwardInferenceAlgorithmEx(handle, rnn, 1, &none, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &none,
+                                               NULL, NULL, NULL, NULL, NULL, 0, 1, &n, perf, NULL, 0),
+       BAD);
+    IS(cudnnFindRNNForwardInferenceAlgorithmEx(handle, rnn, 1, &none, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &none,
+                                               NULL, NULL, NULL, NULL, NULL, 0, 0, &n, perf, NULL, 0),
+       BAD);
+    OK(cudnnDestroyAlgorithmPerformance(perf, 3));
+    IS(cudnnDestroyAlgorithmPerformance(perf, 1), BAD); /* twice */
+    OK(cudnnDestroyRNNDescriptor(rnn));
+    OK(cudnnDestroyAlgorithmDescriptor(a));
+    OK(cudnnDestroyAlgorithmDescriptor(b));
+}
+#endif
+
 int main(void)
 {
     static const int types[] = {F64, F64, F32, F16, BF16};
     MUST(cudnnCreate(&handle));
+#if OLDER
+    algorithms();
+#endif
     for (int i = 0; i < 200; i++)
         one(types[i % 5]);
     OK(cudnnDestroy(handle));

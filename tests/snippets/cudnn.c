@@ -423,6 +423,43 @@ static void recurs_of_old(void)
                                                      w, memory[2], memory[3], reserve));
         EXPECT(first(memory[2]) == 0);
     }
+    void *algorithm, *perf, *plan;
+    char saved[16];
+    int count = 0, algo = 9;
+    OK(EIGHT(cudnnCreateAlgorithmPerformance)(&perf, 1));
+    OK(EIGHT(cudnnCreateAlgorithmDescriptor)(&algorithm));
+    OK(EIGHT(cudnnFindRNNForwardInferenceAlgorithmEx)(eight, rnn, 1, &x, memory[0], none, none, none, none, w, net, &x,
+                                                      memory[1], none, none, none, none, 0, 1, &count, &perf, none, 0));
+    OK(EIGHT(cudnnFindRNNForwardTrainingAlgorithmEx)(eight, rnn, 1, &x, memory[0], none, none, none, none, w, net, &x,
+                                                     memory[1], none, none, none, none, 0, 1, &count, &perf, none, 0,
+                                                     memory[3], reserve));
+    OK(EIGHT(cudnnFindRNNBackwardDataAlgorithmEx)(eight, rnn, 1, &x, memory[1], &x, memory[0], none, none, none, none,
+                                                  w, net, none, none, none, none, &x, memory[2], none, none, none, none,
+                                                  0, 1, &count, &perf, none, 0, memory[3], reserve));
+    OK(EIGHT(cudnnFindRNNBackwardWeightsAlgorithmEx)(eight, rnn, 1, &x, memory[0], none, none, &x, memory[1], 0, 1,
+                                                     &count, &perf, none, 0, w, memory[2], memory[3], reserve));
+    IS(count, 1);
+    OK(EIGHT(cudnnGetAlgorithmPerformance)(perf, &algorithm, &count, NULL, NULL));
+    IS(count, 0);
+    OK(EIGHT(cudnnGetAlgorithmDescriptor)(algorithm, &algo));
+    IS(algo, 0);
+    OK(EIGHT(cudnnSetAlgorithmDescriptor)(algorithm, 2));
+    OK(EIGHT(cudnnCopyAlgorithmDescriptor)(algorithm, algorithm));
+    OK(EIGHT(cudnnSetAlgorithmPerformance)(perf, algorithm, 0, 1, 2));
+    OK(EIGHT(cudnnGetAlgorithmSpaceSize)(eight, algorithm, &size));
+    OK(EIGHT(cudnnSaveAlgorithm)(eight, algorithm, saved, sizeof saved));
+    OK(EIGHT(cudnnRestoreAlgorithm)(eight, saved, sizeof saved, algorithm));
+    OK(EIGHT(cudnnSetRNNAlgorithmDescriptor)(eight, rnn, algorithm));
+    OK(EIGHT(cudnnGetRNNForwardInferenceAlgorithmMaxCount)(eight, rnn, &count));
+    OK(EIGHT(cudnnGetRNNForwardTrainingAlgorithmMaxCount)(eight, rnn, &count));
+    OK(EIGHT(cudnnGetRNNBackwardDataAlgorithmMaxCount)(eight, rnn, &count));
+    OK(EIGHT(cudnnGetRNNBackwardWeightsAlgorithmMaxCount)(eight, rnn, &count));
+    IS(count, 1);
+    OK(EIGHT(cudnnCreatePersistentRNNPlan)(rnn, 1, DNN_FLOAT, &plan));
+    OK(EIGHT(cudnnSetPersistentRNNPlan)(rnn, plan));
+    OK(EIGHT(cudnnDestroyPersistentRNNPlan)(plan));
+    OK(EIGHT(cudnnDestroyAlgorithmDescriptor)(algorithm));
+    OK(EIGHT(cudnnDestroyAlgorithmPerformance)(&perf, 1));
     OK(EIGHT(cudnnDestroyRNNDataDescriptor)(data));
     OK(EIGHT(cudnnDestroyFilterDescriptor)(out));
     OK(EIGHT(cudnnDestroyFilterDescriptor)(w));

@@ -156,6 +156,82 @@ static void normalises(void)
     OK(C(cudnnDestroyTensorDescriptor)(s));
 }
 
+/* One key that all queries see: each gets its value. */
+static void attends(void)
+{
+    static const int dims[] = {2, 1, 1, 2}, axes[] = {0, 1, 2, 3}, length[] = {2}, lo[] = {0, 0}, hi[] = {1, 1};
+    void *attn, *sequence, *weight;
+    int n = 0, *device = (int *)memory[3];
+    unsigned mode = 9;
+    double scale = 0;
+    size_t size[3] = {9, 0, 0};
+    OK(C(cudnnCreateAttnDescriptor)(&attn));
+    OK(C(cudnnCreateSeqDataDescriptor)(&sequence));
+    OK(C(cudnnCreateTensorDescriptor)(&weight));
+    OK(C(cudnnSetAttnDescriptor)(attn, 0, 1, 0.5, 0, 0, 0, NULL, NULL, 2, 2, 2, 0, 0, 0, 2, 2, 2, 1, 1));
+    OK(C(cudnnGetAttnDescriptor)(attn, &mode, &n, &scale, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+                                 NULL, NULL, NULL, NULL, NULL, NULL));
+    EXPECT(mode == 0 && n == 1 && scale == 0.5);
+    OK(C(cudnnSetSeqDataDescriptor)(sequence, 0, 4, dims, axes, 1, length, NULL));
+    OK(C(cudnnGetSeqDataDescriptor)(sequence, NULL, &n, 0, NULL, NULL, NULL, 0, NULL, NULL));
+    IS(n, 4);
+    OK(C(cudnnGetMultiHeadAttnBuffers)(handle, attn, &size[0], &size[1], &size[2]));
+    EXPECT(size[0] == 16 && size[1] <= 2048 && size[2] <= 2048);
+    void *at = NULL;
+    OK(C(cudnnGetMultiHeadAttnWeights)(handle, attn, 3, size[0], memory[2], weight, &at));
+    EXPECT(at == memory[2]);
+    OK(M(cudaMemcpy, musaMemcpy)(memory[2], (const float[]){1, 0, 0, 1}, 16, 1));
+    OK(M(cudaMemcpy, musaMemcpy)(memory[0], (const float[]){3, 4, 5, 6}, 16, 1));
+    OK(M(cudaMemcpy, musaMemcpy)(device, length, 4, 1));
+    OK(C(cudnnMultiHeadAttnForward)(handle, attn, -1, lo, hi, device, device, sequence, memory[0], NULL, sequence,
+                                    memory[0], sequence, memory[0], sequence, memory[1], size[0], memory[2], 0, NULL,
+                                    size[2], memory[3] + 512));
+    EXPECT(first(memory[1]) == 3 && first(memory[1] + 3) == 4);
+    OK(C(cudnnMultiHeadAttnBackwardData)(handle, attn, lo, hi, device, device, sequence, memory[0], sequence, memory[1],
+                                         memory[0], sequence, memory[1] + 8, memory[0], sequence, memory[1] + 16,
+                                         memory[0], size[0], memory[2], 0, NULL, size[2], memory[3] + 512));
+    EXPECT(first(memory[1]) == 0 && first(memory[1] + 16) == 8);
+    OK(C(cudnnMultiHeadAttnBackwardWeights)(handle, attn, 1, sequence, memory[0], sequence, memory[0], sequence,
+                                            memory[0], sequence, memory[0], size[0], memory[2], memory[1], 0, NULL,
+                                            size[2], memory[3] + 512));
+    EXPECT(first(memory[1]) == 24);
+    OK(C(cudnnDestroyTensorDescriptor)(weight));
+    OK(C(cudnnDestroySeqDataDescriptor)(sequence));
+    OK(C(cudnnDestroyAttnDescriptor)(attn));
+}
+
+/* y = 1 x, and its bits; of a pack what was set in it. */
+static void fuses(void)
+{
+    void *plan, *constants, *variants, *at = NULL, *again;
+    int there = 1, none = 9;
+    size_t size = 9;
+    OK(C(cudnnCreateTensorDescriptor)(&again));
+    OK(C(cudnnCreateFusedOpsPlan)(&plan, 5));
+    OK(C(cudnnCreateFusedOpsConstParamPack)(&constants, 5));
+    OK(C(cudnnCreateFusedOpsVariantParamPack)(&variants, 5));
+    OK(C(cudnnSetFusedOpsConstParamPackAttribute)(constants, 0, tensor));
+    OK(C(cudnnSetFusedOpsConstParamPackAttribute)(constants, 12, tensor));
+    OK(C(cudnnSetFusedOpsConstParamPackAttribute)(constants, 1, &there));
+    OK(C(cudnnSetFusedOpsConstParamPackAttribute)(constants, 13, &there));
+    OK(C(cudnnSetFusedOpsConstParamPackAttribute)(constants, 2, &there));
+    OK(C(cudnnGetFusedOpsConstParamPackAttribute)(constants, 0, again, &none));
+    IS(none, 0);
+    OK(C(cudnnSetTensor)(handle, tensor, memory[0], &one));
+    OK(C(cudnnSetFusedOpsVariantParamPackAttribute)(variants, 0, memory[0]));
+    OK(C(cudnnSetFusedOpsVariantParamPackAttribute)(variants, 5, memory[1]));
+    OK(C(cudnnGetFusedOpsVariantParamPackAttribute)(variants, 5, &at));
+    EXPECT(at == memory[1]);
+    OK(C(cudnnMakeFusedOpsPlan)(handle, plan, constants, &size));
+    IS(size, 0);
+    OK(C(cudnnFusedOpsExecute)(handle, plan, variants));
+    EXPECT(first(memory[1]) == 1);
+    OK(C(cudnnDestroyFusedOpsVariantParamPack)(variants));
+    OK(C(cudnnDestroyFusedOpsConstParamPack)(constants));
+    OK(C(cudnnDestroyFusedOpsPlan)(plan));
+    OK(C(cudnnDestroyTensorDescriptor)(again));
+}
+
 void snippet_cudnn_legacy(void)
 {
     if (!snippet_below("mudnnHostPointwise"))
@@ -170,6 +246,8 @@ void snippet_cudnn_legacy(void)
     places();
     pads();
     normalises();
+    attends();
+    fuses();
     for (int i = 0; i < 4; i++)
         OK(M(cudaFree, musaFree)(memory[i]));
     OK(C(cudnnDestroyTensorDescriptor)(tensor));

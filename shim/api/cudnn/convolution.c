@@ -107,8 +107,8 @@ static int64_t outcome(const struct dnn_convolution *d, int i, int64_t in, int64
 }
 
 /* The convolution that descriptors say; the result's shape must be what they give, where there is a result. */
-static int describe(struct mudnn_convolution *c, const void *desc, const void *x_desc, const void *w_desc,
-                    const void *y_desc)
+int dnn_convolution_of(struct mudnn_convolution *c, const void *desc, const void *x_desc, const void *w_desc,
+                       const void *y_desc)
 {
     const struct dnn_convolution *d = desc;
     const struct mudnn_tensor *x = dnn_tensor_of(DNN_TENSOR, x_desc), *w = dnn_tensor_of(DNN_FILTER, w_desc);
@@ -188,7 +188,7 @@ static int algorithms(void *handle, enum way way, const void *desc, const void *
     struct mudnn_convolution c;
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(returned && p && wanted > 0);
-    int r = describe(&c, desc, x, w, y);
+    int r = dnn_convolution_of(&c, desc, x, w, y);
     if (!r)
         r = supported(&c, way);
     if (r)
@@ -275,7 +275,7 @@ static int workspace(void *handle, enum way way, const void *desc, const void *x
     struct mudnn_convolution c;
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(size && algo >= 0 && algo < ways[way].count);
-    int r = describe(&c, desc, x, w, y);
+    int r = dnn_convolution_of(&c, desc, x, w, y);
     if (!r)
         r = supported(&c, way);
     if (!r)
@@ -305,7 +305,7 @@ static int prepare(struct mudnn_convolution *c, void *handle, enum way way, cons
 {
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(algo >= 0 && algo < ways[way].count && (!size || space));
-    int r = describe(c, desc, x, w, y);
+    int r = dnn_convolution_of(c, desc, x, w, y);
     return r ? r : supported(c, way);
 }
 

@@ -33,6 +33,12 @@ enum dnn_kind {
     DNN_ATTENTION,
     DNN_SEQUENCE,
     DNN_BACKEND,
+    DNN_FUSED_PLAN,
+    DNN_FUSED_CONSTANTS,
+    DNN_FUSED_VARIANTS,
+    DNN_ALGORITHM,
+    DNN_PERFORMANCE,
+    DNN_PERSISTENT,
 };
 struct dnn_object {
     unsigned magic;
@@ -131,6 +137,9 @@ bool dnn_same_shape(const struct mudnn_tensor *a, const struct mudnn_tensor *b);
 bool dnn_is_dense(const struct mudnn_tensor *t, int n);
 /* Each dimension of `small` is 1 or equal. */
 bool dnn_serves(const struct mudnn_tensor *small, const struct mudnn_tensor *large);
+
+/* The convolution that descriptors say; a status. */
+int dnn_convolution_of(struct mudnn_convolution *c, const void *desc, const void *x, const void *w, const void *y);
 
 /* Of a dropout descriptor; false for anything else. */
 bool dnn_dropout_of(const void *desc, double *rate, uint64_t **state);

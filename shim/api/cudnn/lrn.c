@@ -41,7 +41,8 @@ int wrap_cudnnGetLRNDescriptor(void *desc, unsigned *n, double *alpha, double *b
 
 /* alpha is divided by the window's elements, an even window has one more behind the middle than before it. */
 static int start(void *handle, bool spatial, const void *desc, const void *alpha, const void *x, const void *x_at,
-                 const void *dy, const void *dy_at, const void *beta, const void *out, void *out_at, const char *symbol)
+                 const void *means, const void *dy, const void *dy_at, const void *beta, const void *out, void *out_at,
+                 void *dmeans, const char *symbol)
 {
     const struct dnn_lrn *d = desc;
     const struct mudnn_tensor *xt = dnn_tensor_of(DNN_TENSOR, x), *ot = dnn_tensor_of(DNN_TENSOR, out);
@@ -64,7 +65,9 @@ static int start(void *handle, bool spatial, const void *desc, const void *alpha
                           .out = *ot,
                           .x_at = x_at,
                           .dy_at = dy_at,
-                          .out_at = out_at};
+                          .means_at = means,
+                          .out_at = out_at,
+                          .dmeans_at = dmeans};
     l.ahead = d->n - l.behind - 1;
     for (int i = 3; spatial && i < xt->n; i++)
         l.factor /= d->n;
@@ -77,7 +80,8 @@ int wrap_cudnnLRNCrossChannelForward(void *handle, void *d, int mode, const void
                                      const void *beta, void *y, void *y_at)
 {
     DNN_BAD_UNLESS(mode == CUDNN_LRN_CROSS_CHANNEL_DIM1);
-    return start(handle, false, d, alpha, x, x_at, NULL, NULL, beta, y, y_at, "cudnnLRNCrossChannelForward");
+    return start(handle, false, d, alpha, x, x_at, NULL, NULL, NULL, beta, y, y_at, NULL,
+                 "cudnnLRNCrossChannelForward");
 }
 int wrap_cudnnLRNCrossChannelBackward(void *handle, void *d, int mode, const void *alpha, void *y, const void *y_at,
                                       void *dy, const void *dy_at, void *x, const void *x_at, const void *beta,
@@ -85,24 +89,20 @@ int wrap_cudnnLRNCrossChannelBackward(void *handle, void *d, int mode, const voi
 {
     const struct mudnn_tensor *yt = dnn_tensor_of(DNN_TENSOR, y), *xt = dnn_tensor_of(DNN_TENSOR, x);
     DNN_BAD_UNLESS(mode == CUDNN_LRN_CROSS_CHANNEL_DIM1 && y_at && dy_at && yt && xt && dnn_same_shape(yt, xt));
-    return start(handle, false, d, alpha, x, x_at, dy, dy_at, beta, dx, dx_at, "cudnnLRNCrossChannelBackward");
+    return start(handle, false, d, alpha, x, x_at, NULL, dy, dy_at, beta, dx, dx_at, NULL,
+                 "cudnnLRNCrossChannelBackward");
 }
 
-/* Where the program gives means, no public text says how the result is made of them. */
-static int refuse_means(const char *symbol)
-{
-    cumu_gap("cudnn", symbol, "no public document says what becomes of means");
-    return CUDNN_STATUS_NOT_SUPPORTED;
-}
+/* Means lie as x does, which is as far as the documents go; that the squares are of (x - mean of the middle), and that
+ * x is divided as it is, is mapping/facts/cuda.md F11. */
 int wrap_cudnnDivisiveNormalizationForward(void *handle, void *d, int mode, const void *alpha, void *x,
                                            const void *x_at, const void *means, void *space, void *space2,
                                            const void *beta, void *y, void *y_at)
 {
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(mode == CUDNN_DIVNORM_PRECOMPUTED_MEANS && space && space2);
-    if (means)
-        return refuse_means("cudnnDivisiveNormalizationForward");
-    return start(handle, true, d, alpha, x, x_at, NULL, NULL, beta, y, y_at, "cudnnDivisiveNormalizationForward");
+    return start(handle, true, d, alpha, x, x_at, means, NULL, NULL, beta, y, y_at, NULL,
+                 "cudnnDivisiveNormalizationForward");
 }
 int wrap_cudnnDivisiveNormalizationBackward(void *handle, void *d, int mode, const void *alpha, void *x,
                                             const void *x_at, const void *means, const void *dy_at, void *space,
@@ -110,7 +110,7 @@ int wrap_cudnnDivisiveNormalizationBackward(void *handle, void *d, int mode, con
 {
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(mode == CUDNN_DIVNORM_PRECOMPUTED_MEANS && space && space2 && dy_at);
-    if (means || dmeans)
-        return refuse_means("cudnnDivisiveNormalizationBackward");
-    return start(handle, true, d, alpha, x, x_at, x, dy_at, beta, dx, dx_at, "cudnnDivisiveNormalizationBackward");
+    DNN_BAD_UNLESS(!dmeans || means);
+    return start(handle, true, d, alpha, x, x_at, means, x, dy_at, beta, dx, dx_at, dmeans,
+                 "cudnnDivisiveNormalizationBackward");
 }

@@ -49,7 +49,7 @@ static void softmax_row(const struct mudnn_row_softmax *s, int64_t row, double *
     if (s->sink.at)
         sum += exp(sink - from);
     for (int64_t i = 0; i < n; i++)
-        v[i] /= sum;
+        v[i] = sum > 0 || sum != sum ? v[i] / sum : 0; /* nothing counts in a row of sum 0 */
     dnn_store(s->y.at, v, y->type, row_place(y, x, row), y->stride[y->n - 1], (size_t)n);
     put_row(&s->max, x, row, most);
     put_row(&s->sum, x, row, sum);

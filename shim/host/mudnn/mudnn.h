@@ -83,6 +83,9 @@ struct dnn_norm_floats {
 };
 bool dnn_norm_by_onednn(const struct dnn_norm_floats *f);
 
+/* A call of mudnnHostBnFinalize. */
+void dnn_bn_finalize(const void *call);
+
 /* Passes over recurrent layers; the reserve holds numbers of that size. */
 void dnn_rnn_doubles(const struct mudnn_rnn *r, const int *length);
 void dnn_rnn_floats(const struct mudnn_rnn *r, const int *length);

@@ -242,7 +242,7 @@ static void run_backward(const void *call)
 
 /* ---- parts of batch normalisation -------------------------------------------------------------- */
 
-static void run_finalize(const void *call)
+void dnn_bn_finalize(const void *call)
 {
     const struct mudnn_bn_finalize *b = call;
     const int64_t n = dnn_count(&b->sum.t);
@@ -332,7 +332,7 @@ DNN_EXPORT mudnnStatus_t mudnnHostNormalizeBackward(musaStream_t stream, const s
 }
 DNN_EXPORT mudnnStatus_t mudnnHostBnFinalize(musaStream_t stream, const struct mudnn_bn_finalize *b)
 {
-    return dnn_submit(stream, MATHS_OWN_CODE, run_finalize, b, sizeof *b, 100.0 * (double)dnn_count(&b->sum.t));
+    return dnn_submit(stream, MATHS_OWN_CODE, dnn_bn_finalize, b, sizeof *b, 100.0 * (double)dnn_count(&b->sum.t));
 }
 DNN_EXPORT mudnnStatus_t mudnnHostBnWeights(musaStream_t stream, const struct mudnn_bn_weights *b)
 {

@@ -86,6 +86,10 @@ static double relu_slope(const struct mudnn_pointwise *p, double x)
     return x > p->low ? x < p->high ? 1 : 0 : p->slope;
 }
 
+/* What of a softmax of nothing but -inf is: exponentials that are 0, and their share of a sum that is 0. */
+static double masked_difference(double a, double b) { return a == -INFINITY && b == -INFINITY ? a : a - b; }
+static double masked_quotient(double a, double b) { return a == 0 && b == 0 ? 0 : a / b; }
+
 /* The mode's function of a row: a[i] becomes f(a[i], b[i], t[i]). False for a mode that is none. */
 static bool compute(const struct mudnn_pointwise *p, double *a, const double *b, const double *t, size_t n)
 {
@@ -93,6 +97,12 @@ static bool compute(const struct mudnn_pointwise *p, double *a, const double *b,
     for (size_t i = 0; i < n; i++) \
         a[i] = (expression); \
     return true
+    if (p->masked && p->mode == MUDNN_POINTWISE_SUB) {
+        EACH(masked_difference(a[i], b[i]));
+    }
+    if (p->masked && p->mode == MUDNN_POINTWISE_DIV) {
+        EACH(masked_quotient(a[i], b[i]));
+    }
     switch (p->mode) {
     case MUDNN_POINTWISE_IDENTITY: return true;
     case MUDNN_POINTWISE_ADD: EACH(a[i] + b[i]);

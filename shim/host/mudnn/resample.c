@@ -190,7 +190,7 @@ static void run_random(const void *call)
     int64_t index[MUDNN_DIMS];
     for (int64_t i = 0, n = dnn_count(&r->y.t); i < n; i++) {
         index_of(&r->y.t, i, index);
-        dnn_put(r->y.at, r->y.t.type, dnn_place(&r->y.t, index), draw(r, key, (uint64_t)i));
+        dnn_put(r->y.at, r->y.t.type, dnn_place(&r->y.t, index), draw(r, key, r->first + (uint64_t)i));
     }
 }
 

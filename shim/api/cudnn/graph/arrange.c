@@ -1,4 +1,5 @@
 /* The order of a plan's nodes, and where in the workspace lies what is between them. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +8,7 @@
 enum { ALIGNMENT = 256 };
 static size_t aligned(size_t size) { return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-/* Whether a node writes an operand: batch normalisation's inference reads what its training writes. */
-static bool writes(const struct graph_node *n, const struct graph_rule *r)
+bool graph_writes(const struct graph_node *n, const struct graph_rule *r)
 {
     bool given = n->kind == CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR && n->way == CUDNN_NORM_FWD_INFERENCE &&
                  (r->name == CUDNN_ATTR_OPERATION_NORM_FWD_MEAN_DESC ||
@@ -27,7 +27,7 @@ static void each_operand(const struct graph_node *n, void (*visit)(void *job, in
             continue;
         for (int m = 0; m < r->most; m++, slot++)
             if (n->operand[slot] >= 0)
-                visit(job, n->operand[slot], writes(n, r));
+                visit(job, n->operand[slot], graph_writes(n, r));
     }
 }
 
@@ -71,6 +71,32 @@ static void ask_ready(void *job, int tensor, bool written)
 }
 
 /* Nodes behind those whose results they read, else in the program's order. */
+static bool is_ready(struct ordering *o, unsigned node)
+{
+    o->node = (int)node;
+    o->ready = !o->done[node];
+    if (o->ready)
+        each_operand(&o->p->node[node], ask_ready, o);
+    return o->ready;
+}
+
+/* All nodes of these heads that are ready, and those that are then; heads 0: of none. */
+static void take_ready(struct ordering *o, struct graph_node *sorted, unsigned *count, const int64_t *heads)
+{
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (unsigned i = 0; i < o->p->nodes; i++) {
+            int64_t own[2];
+            if (!graph_has_heads(o->p, &o->p->node[i], own))
+                own[0] = own[1] = 0;
+            if (own[0] != heads[0] || own[1] != heads[1] || !is_ready(o, i))
+                continue;
+            sorted[(*count)++] = o->p->node[i];
+            moved = o->done[i] = true;
+        }
+    }
+}
+
 static int order(struct graph_plan *p)
 {
     struct graph_node *sorted = malloc((p->nodes + 1) * sizeof *sorted);
@@ -89,18 +115,16 @@ static int order(struct graph_plan *p)
     r = CUDNN_STATUS_BAD_PARAM;
     if (o.bad)
         goto out;
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (unsigned i = 0; i < p->nodes; i++) {
-            o.node = (int)i;
-            o.ready = !o.done[i];
-            if (o.ready)
-                each_operand(&p->node[i], ask_ready, &o);
-            if (!o.ready)
-                continue;
-            sorted[count++] = p->node[i];
-            moved = o.done[i] = true;
-        }
+    /* what runs for batches and heads by itself stays together */
+    for (unsigned before = UINT_MAX; before != count;) {
+        int64_t heads[2] = {0, 0};
+        before = count;
+        take_ready(&o, sorted, &count, heads);
+        for (unsigned i = 0; !heads[0] && i < p->nodes; i++)
+            if (is_ready(&o, i))
+                graph_has_heads(p, &p->node[i], heads);
+        if (heads[0])
+            take_ready(&o, sorted, &count, heads);
     }
     if (count < p->nodes) /* a circle */
         goto out;
@@ -123,7 +147,7 @@ struct life {
 struct living {
     const struct graph_plan *p;
     struct life *life; /* of each tensor */
-    unsigned node;
+    unsigned node, end;
 };
 
 static void note_use(void *job, int tensor, bool written)
@@ -141,6 +165,18 @@ static size_t bytes_of(const struct mudnn_tensor *t)
     for (int i = 0; i < t->n; i++)
         last += (t->dim[i] - 1) * t->stride[i];
     return (size_t)(last + 1) * dnn_size(t->type);
+}
+
+/* Nodes that run for one slice after the other do not end what others gave them, or will read, before the last. */
+static void note_slices(void *job, int tensor, bool written)
+{
+    struct living *l = job;
+    struct life *life = &l->life[tensor];
+    (void)written;
+    if (l->p->tensor[tensor].cut[0] || l->p->tensor[tensor].cut[1])
+        return;
+    life->first = l->node < life->first ? l->node : life->first;
+    life->last = l->end - 1 > life->last ? l->end - 1 : life->last;
 }
 
 /* The lowest place that nothing has which lives at the same time: first fit. */
@@ -170,13 +206,21 @@ static int place(struct graph_plan *p, const size_t *scratch)
         l.life[i].first = p->nodes;
     for (l.node = 0; l.node < p->nodes; l.node++)
         each_operand(&p->node[l.node], note_use, &l);
+    for (l.node = 0; l.node < p->nodes; l.node = l.end) {
+        l.end = graph_slice_end(p, l.node);
+        for (unsigned i = l.node; p->node[l.node].slices[0] && i < l.end; i++)
+            each_operand(&p->node[i], note_slices, &l);
+    }
     for (unsigned i = 0; i < p->tensors; i++) {
         struct graph_tensor *t = &p->tensor[i];
         if (t->place == GRAPH_REAL || l.life[i].first > l.life[i].last)
             continue;
         if (t->place != GRAPH_VIRTUAL) /* written before the first node */
             l.life[i].first = 0;
-        l.life[i].size = aligned(t->place == GRAPH_VIRTUAL ? bytes_of(&t->t) : sizeof(double));
+        struct mudnn_tensor part = t->t;
+        for (int d = 0; d < 2 && d < part.n; d++)
+            part.dim[d] = t->cut[d] ? 1 : part.dim[d];
+        l.life[i].size = aligned(t->place == GRAPH_VIRTUAL ? bytes_of(&part) : sizeof(double));
         t->at = find_place(p, l.life, i);
         end = t->at + l.life[i].size > end ? t->at + l.life[i].size : end;
     }
@@ -195,9 +239,9 @@ static int check(const struct graph_plan *p, size_t *scratch)
 {
     for (unsigned i = 0; i < p->tensors; i++) {
         const struct graph_tensor *t = &p->tensor[i];
-        if (t->odd)
+        if (t->odd || (t->swizzled && !graph_is_special(p, (int)i)))
             return CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
-        if (!dnn_size(t->t.type))
+        if (!dnn_size(t->t.type) && !graph_is_special(p, (int)i))
             return CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE;
         for (int d = 0; t->place == GRAPH_VALUE && d < t->t.n; d++)
             DNN_BAD_UNLESS(t->t.dim[d] == 1);
@@ -219,9 +263,13 @@ int graph_arrange(struct graph_plan *p)
     size_t *scratch = calloc(p->nodes + 1, sizeof *scratch);
     if (!scratch)
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    for (unsigned i = 0; i < p->nodes; i++) /* of a plan's text */
+        p->node[i].slices[0] = 0;
     r = check(p, scratch);
-    if (!r)
+    if (!r) {
+        graph_slice_plan(p);
         r = place(p, scratch);
+    }
     free(scratch);
     return r;
 }

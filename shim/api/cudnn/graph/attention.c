@@ -1,8 +1,8 @@
 /* Attention in cuDNN's graphs: its parts as nodes, and the operation that is all of them. */
-#include <float.h>
+#include <math.h>
 #include <string.h>
 
-#include "api/cudnn/graph/graph.h"
+#include "api/cudnn/graph/lowering.h"
 
 #define OPERAND(name) graph_operand_of(w, CUDNN_ATTR_OPERATION_##name)
 
@@ -72,54 +72,12 @@ int graph_random(struct graph_work *w)
                              .seed = OPERAND(RNG_SEED),
                              .offset = OPERAND(RNG_OFFSET_DESC),
                              .fixed = (uint64_t)n->pre[0]};
+    const int64_t rows = r.y.t.n == 4 ? r.y.t.dim[2] * r.y.t.dim[3] : 0; /* of one head */
+    r.first = (uint64_t)((w->index[0] * n->heads[1] + w->index[1]) * rows);
     return w->at ? GRAPH_DONE(mu.mudnnHostRandom(w->stream, &r)) : CUDNN_STATUS_SUCCESS;
 }
 
 /* ---- all of it --------------------------------------------------------------------------------- */
-
-/* What is being put together. Any step that fails leaves its status, and the steps behind it do nothing. */
-struct lowering {
-    struct graph_plan *p;
-    const struct graph_body *op;
-    int status;
-};
-
-static int checked(struct lowering *l, int tensor)
-{
-    if (!l->status && tensor < 0)
-        l->status = CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
-    return tensor;
-}
-static int tensor_of(struct lowering *l, int name) /* -1: there is none */
-{
-    const struct graph_body *b = graph_member(l->op, name);
-    int status = CUDNN_STATUS_SUCCESS, t = b ? graph_tensor_of(l->p, b, &status) : -1;
-    if (!l->status)
-        l->status = status;
-    return t;
-}
-static int result_of(struct lowering *l, int type, const int64_t *dims)
-{
-    return checked(l, graph_add_virtual(l->p, type, 4, dims));
-}
-static struct graph_node *node(struct lowering *l, int kind)
-{
-    struct graph_node *n = l->status ? NULL : graph_add_node(l->p, kind);
-    if (!n && !l->status)
-        l->status = CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
-    return n;
-}
-
-static void multiply(struct lowering *l, int x, int b, int y)
-{
-    struct graph_node *n = node(l, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    if (!n)
-        return;
-    n->mode = CUDNN_POINTWISE_MUL;
-    graph_set(n, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
-    graph_set(n, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b);
-    graph_set(n, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
-}
 
 /* The sequences that lie in pages, together again; `turned`: as the transposed matrices. */
 static int gather_pages(struct lowering *l, int container, int table, int lengths, bool turned)
@@ -148,35 +106,6 @@ static int gather_pages(struct lowering *l, int container, int table, int length
     return to;
 }
 
-/* The same memory, as the transposed matrices. */
-static int transposed(struct lowering *l, int tensor)
-{
-    if (l->status || tensor < 0)
-        return -1;
-    struct graph_tensor t = l->p->tensor[tensor];
-    if (t.place != GRAPH_REAL || t.t.n != 4) {
-        l->status = CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN;
-        return -1;
-    }
-    int64_t d = t.t.dim[2], s = t.t.stride[2];
-    t.t.dim[2] = t.t.dim[3], t.t.stride[2] = t.t.stride[3];
-    t.t.dim[3] = d, t.t.stride[3] = s;
-    return checked(l, graph_add_tensor(l->p, &t));
-}
-
-static void product(struct lowering *l, int a, int b, int c, int rows, int columns, int inner)
-{
-    struct graph_node *n = node(l, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
-    if (!n)
-        return;
-    graph_set(n, CUDNN_ATTR_OPERATION_MATMUL_ADESC, a);
-    graph_set(n, CUDNN_ATTR_OPERATION_MATMUL_BDESC, b);
-    graph_set(n, CUDNN_ATTR_OPERATION_MATMUL_CDESC, c);
-    graph_set(n, CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC, rows);
-    graph_set(n, CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC, columns);
-    graph_set(n, CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC, inner);
-}
-
 /* The program's own operations between the product and softmax: its graph's input becomes `from`. Its output. */
 static int insert_graph(struct lowering *l, int from, const int64_t *dims)
 {
@@ -203,25 +132,6 @@ static int insert_graph(struct lowering *l, int from, const int64_t *dims)
             if (l->p->node[i].operand[k] == input)
                 l->p->node[i].operand[k] = from;
     return output;
-}
-
-/* Beyond the lengths of a batch nothing counts. */
-static int mask_lengths(struct lowering *l, int from, int q, int kv, const int64_t *dims)
-{
-    if (q < 0 && kv < 0)
-        return from;
-    int to = result_of(l, CUDNN_DATA_FLOAT, dims), fill = checked(l, graph_add_constant(l->p, 4, -FLT_MAX));
-    struct graph_node *n = node(l, CUDNN_BACKEND_OPERATION_DIAGONAL_BAND_MASK_DESCRIPTOR);
-    if (!n)
-        return -1;
-    n->way = MUDNN_BAND_LENGTHS;
-    n->mode = CUDNN_POINTWISE_CMP_LT;
-    graph_set(n, CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_XDESC, from);
-    graph_set(n, CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_BDESC, fill);
-    graph_set(n, CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_YDESC, to);
-    graph_set(n, CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_QDESC, q);
-    graph_set(n, CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_KVDESC, kv);
-    return to;
 }
 
 /* Softmax, with what its own descriptor asks for where there is one. */

@@ -12,7 +12,7 @@ struct graph_body *graph_body_of(const void *descriptor)
 int wrap_cudnnBackendCreateDescriptor(int kind, void **out)
 {
     DNN_BAD_UNLESS(out);
-    if (!graph_kind_of(kind))
+    if (kind >= GRAPH_RAGGED_LOAD || !graph_kind_of(kind))
         return kind >= 0 && kind <= CUDNN_BACKEND_OPERATION_MOE_GROUPED_MATMUL_BWD_DESCRIPTOR
                    ? CUDNN_STATUS_NOT_SUPPORTED
                    : CUDNN_STATUS_BAD_PARAM;

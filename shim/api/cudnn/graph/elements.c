@@ -63,6 +63,7 @@ int graph_pointwise(struct graph_work *w)
     struct mudnn_pointwise p = {.mode = n->mode,
                                 .from_y = from_y,
                                 .nan = n->nan == CUDNN_PROPAGATE_NAN,
+                                .masked = n->masked,
                                 .scale = 1,
                                 .alpha = {n->alpha, n->beta},
                                 .low = n->low,

@@ -46,6 +46,22 @@ static int write_value(const struct graph_tensor *t, void *at, const void *value
 
 enum { ALIGNMENT = 256 };
 
+/* Nodes in turn, for each slice that they have. */
+static int run_slices(const struct graph_plan *p, unsigned first, unsigned end, void *const *at, char *workspace,
+                      musaStream_t stream)
+{
+    const int64_t *slices = p->node[first].slices;
+    const int64_t inner = slices[0] ? slices[1] : 1, count = slices[0] ? slices[0] * inner : 1;
+    int status = CUDNN_STATUS_SUCCESS;
+    for (int64_t slice = 0; !status && slice < count; slice++)
+        for (unsigned i = first; !status && i < end; i++) {
+            struct graph_work node = {
+                p, &p->node[i], at, workspace + p->node[i].at, 0, stream, {slice / inner, slice % inner}};
+            status = graph_work(&node);
+        }
+    return status;
+}
+
 static int execute(const struct graph_plan *p, const struct graph_body *pack, musaStream_t stream)
 {
     const struct graph_attr *w = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
@@ -64,9 +80,9 @@ static int execute(const struct graph_plan *p, const struct graph_body *pack, mu
     for (unsigned i = 0; !status && i < p->tensors; i++)
         if (p->tensor[i].place == GRAPH_VALUE || p->tensor[i].place == GRAPH_CONSTANT)
             status = write_value(&p->tensor[i], at[i], values[i], stream);
-    for (unsigned i = 0; !status && i < p->nodes; i++) {
-        struct graph_work node = {p, &p->node[i], at, workspace + p->node[i].at, 0, stream};
-        status = graph_work(&node);
+    for (unsigned i = 0, end; !status && i < p->nodes; i = end) {
+        end = graph_slice_end(p, i);
+        status = run_slices(p, i, end, at, workspace, stream);
     }
 out:
     free(at);

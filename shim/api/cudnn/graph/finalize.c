@@ -33,7 +33,7 @@ static int finalize_tensor(const struct graph_body *b)
     const struct graph_attr *strides = graph_find(b, CUDNN_ATTR_TENSOR_STRIDES);
     int64_t alignment = graph_integer(b, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 1), count = 1, last = 0;
     DNN_BAD_UNLESS(dims->count == strides->count && alignment > 0 && !(alignment & (alignment - 1)));
-    DNN_BAD_UNLESS((uint64_t)graph_integer(b, CUDNN_ATTR_TENSOR_DATA_TYPE, -1) <= CUDNN_DATA_UINT32);
+    DNN_BAD_UNLESS((uint64_t)graph_integer(b, CUDNN_ATTR_TENSOR_DATA_TYPE, -1) <= CUDNN_DATA_COMPLEX_FP64);
     for (int64_t i = 0; i < dims->count; i++) {
         int64_t d = ((int64_t *)dims->data)[i], s = ((int64_t *)strides->data)[i];
         DNN_BAD_UNLESS(d > 0 && s >= 0);

@@ -156,6 +156,18 @@ int graph_gather(struct graph_node *n, const struct graph_body *op)
         return CUDNN_STATUS_SUCCESS;
     case CUDNN_BACKEND_OPERATION_SLICE_DESCRIPTOR: return gather_slice(n, op);
     case CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR: return gather_rng(n, op);
+    case CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR:
+        return graph_find(op, CUDNN_ATTR_OPERATION_SDPA_BWD_SINK_DESC) ||
+                       graph_find(op, CUDNN_ATTR_OPERATION_SDPA_BWD_DSINK_DESC) ||
+                       graph_find(op, CUDNN_ATTR_OPERATION_SDPA_BWD_SUBGRAPH)
+                   ? CUDNN_STATUS_NOT_SUPPORTED
+                   : CUDNN_STATUS_SUCCESS;
+    case CUDNN_BACKEND_OPERATION_BLOCK_SCALE_QUANTIZE_DESCRIPTOR:
+        n->spatial = graph_integers(op, CUDNN_ATTR_OPERATION_BLOCK_SCALE_QUANTIZE_BLOCK_SIZE, n->window);
+        return CUDNN_STATUS_SUCCESS;
+    case CUDNN_BACKEND_OPERATION_BLOCK_SCALE_DEQUANTIZE_DESCRIPTOR:
+        n->spatial = graph_integers(op, CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_BLOCK_SIZE, n->window);
+        return CUDNN_STATUS_SUCCESS;
     case CUDNN_BACKEND_OPERATION_DIAGONAL_BAND_MASK_DESCRIPTOR:
         n->mode = INTEGER(op, OPERATION_DIAGONAL_BAND_MASK_COMPARISON_MODE, 0);
         n->way = graph_find(op, CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_LEFT_BOUND_DESC) ? MUDNN_BAND_LEFT

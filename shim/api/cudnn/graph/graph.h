@@ -33,6 +33,8 @@ struct dnn_backend {
     struct graph_body *body;
 };
 
+/* Nodes that no program describes: their kinds, and attributes for their operands. */
+enum graph_own { GRAPH_RAGGED_LOAD = 1 << 20, GRAPH_RAGGED_STORE, GRAPH_OWN_X, GRAPH_OWN_Y, GRAPH_OWN_OFFSETS };
 /* Attributes of a kind. */
 enum graph_flags {
     GRAPH_NEEDED = 1,
@@ -44,12 +46,12 @@ enum graph_flags {
     GRAPH_INTEGER = 64    /* or an INT64 */
 };
 struct graph_rule {
-    short name, type;
-    short of, flags; /* of a descriptor: its kind, but for operations */
-    int most;        /* elements */
+    int name;
+    short type, of, flags; /* of a descriptor: its kind, but for operations */
+    int most;              /* elements */
 };
 struct graph_kind {
-    short kind;
+    int kind;
     bool operation, known; /* known: with a way to run it */
     unsigned rules;
     const struct graph_rule *rule;
@@ -89,7 +91,13 @@ enum graph_place {
 struct graph_tensor {
     int64_t uid;
     int place;
-    bool odd; /* ragged, vectors of channels or a special order: what nobody here computes with */
+    bool odd;      /* vectors of channels or a special order: what nobody here computes with */
+    bool swizzled; /* in tiles of 128 rows and 4 columns, as scales of blocks lie */
+    /* Of a tensor whose batches begin where another says: that one's number, else -1; the dimension that is as long as
+     * the way to the next batch, and its step where the offsets count elements (of a copy with all heads, less). */
+    int ragged, ragged_dim;
+    int64_t ragged_step;
+    bool cut[2]; /* there is memory for one batch, one head: see slice.c */
     struct mudnn_tensor t;
     size_t at; /* in the workspace */
     double constant;
@@ -100,9 +108,11 @@ struct graph_node {
     int kind;
     int operand[GRAPH_OPERANDS];
     int mode, way, compute, axis, nan, spatial;
+    bool masked; /* see mudnn_pointwise */
     int64_t pre[MUDNN_DIMS], post[MUDNN_DIMS], stride[MUDNN_DIMS], window[MUDNN_DIMS];
     double alpha, beta, number[GRAPH_NUMBERS], low, high, slope;
-    size_t at; /* workspace of its own */
+    size_t at;                   /* workspace of its own */
+    int64_t slices[2], heads[2]; /* runs that often for batches and heads; 0: it runs once */
 };
 struct graph_plan {
     unsigned tensors, nodes;
@@ -130,13 +140,31 @@ static inline int graph_operand(const struct graph_node *n, int name)
     int slot = graph_slot(n->kind, name);
     return slot < 0 ? -1 : n->operand[slot];
 }
+/* Whether a node writes an operand: batch normalisation's inference reads what its training writes. */
+bool graph_writes(const struct graph_node *n, const struct graph_rule *r);
 bool graph_set(struct graph_node *n, int name, int tensor); /* false where it is -1 */
+/* What fused engines do otherwise than the operations that a graph is spelled with, and ragged tensors, which become
+ * dense ones. A status. */
+int graph_rewrite(struct graph_plan *p);
+/* Strides without gaps in the order of those that there are, the first dimension's the longest. */
+void graph_make_dense(struct mudnn_tensor *t);
 /* The node's other attributes, of its operation. */
 int graph_gather(struct graph_node *n, const struct graph_body *operation);
 int graph_lower_attention(struct graph_plan *p, const struct graph_body *operation);
+int graph_lower_attention_backward(struct graph_plan *p, const struct graph_body *operation);
 
 /* Orders the nodes, checks them, and places what lies in the workspace: the end of making a plan. */
 int graph_arrange(struct graph_plan *p);
+
+struct graph_work;
+/* Can a node run for each batch and head by itself? How many there are. */
+bool graph_has_heads(const struct graph_plan *p, const struct graph_node *n, int64_t *heads);
+/* Decides, for nodes that are in order and checked, which do. */
+void graph_slice_plan(struct graph_plan *p);
+/* Behind the last node that runs in turn with this one for each slice. */
+unsigned graph_slice_end(const struct graph_plan *p, unsigned node);
+/* The slice's part of an operand. */
+void graph_take_slice(const struct graph_work *w, const struct graph_tensor *t, struct mudnn_operand *o);
 
 /* ---- nodes ------------------------------------------------------------------------------------- */
 
@@ -148,6 +176,7 @@ struct graph_work {
     char *workspace; /* the node's own */
     size_t scratch;  /* how much of it there must be: set while it is checked */
     musaStream_t stream;
+    int64_t index[2]; /* of the slice */
 };
 /* Its shapes and types, and its workspace; then its calls. A status. */
 int graph_work(struct graph_work *w);
@@ -155,7 +184,15 @@ int graph_work(struct graph_work *w);
 typedef int graph_worker(struct graph_work *w);
 graph_worker graph_convolution, graph_matmul, graph_reduction, graph_pointwise, graph_reshape, graph_transpose,
     graph_slice, graph_concat, graph_softmax, graph_band, graph_paged_load, graph_random, graph_norm_forward,
-    graph_norm_backward, graph_gen_stats, graph_bn_finalize, graph_bn_weights, graph_resample;
+    graph_norm_backward, graph_gen_stats, graph_bn_finalize, graph_bn_weights, graph_resample, graph_ragged,
+    graph_block_scale;
+/* Is a tensor one that only nodes use which know more types and orders than the others? Those of block scales, and
+ * products of complex numbers. */
+bool graph_is_special(const struct graph_plan *p, int tensor);
+static inline bool graph_is_complex(int type)
+{
+    return type == CUDNN_DATA_COMPLEX_FP32 || type == CUDNN_DATA_COMPLEX_FP64;
+}
 /* The operand of an attribute; t.n is 0 where there is none. */
 struct mudnn_operand graph_operand_of(const struct graph_work *w, int name);
 /* Brings a tensor to `n` dimensions by those of 1 in front; false where others would be lost. */

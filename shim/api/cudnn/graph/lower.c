@@ -81,9 +81,11 @@ static struct graph_tensor describe(const struct graph_body *b)
               : constant                                           ? GRAPH_CONSTANT
               : graph_integer(b, CUDNN_ATTR_TENSOR_IS_BY_VALUE, 0) ? GRAPH_VALUE
                                                                    : GRAPH_REAL;
-    t.odd = graph_find(b, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC) ||
-            graph_integer(b, CUDNN_ATTR_TENSOR_VECTOR_COUNT, 1) != 1 ||
-            graph_integer(b, CUDNN_ATTR_TENSOR_REORDERING_MODE, 0) != CUDNN_TENSOR_REORDERING_NONE;
+    t.ragged = -1;
+    int64_t order = graph_integer(b, CUDNN_ATTR_TENSOR_REORDERING_MODE, CUDNN_TENSOR_REORDERING_NONE);
+    t.swizzled = order == CUDNN_TENSOR_REORDERING_F8_128x4;
+    t.odd = graph_integer(b, CUDNN_ATTR_TENSOR_VECTOR_COUNT, 1) != 1 ||
+            (order != CUDNN_TENSOR_REORDERING_NONE && !t.swizzled);
     if (constant) {
         t.constant = constant_of(t.t.type, constant->data);
         /* narrow types' bits are nobody's numbers here */
@@ -91,14 +93,17 @@ static struct graph_tensor describe(const struct graph_body *b)
                  t.t.type != CUDNN_DATA_INT64;
         t.t.type = CUDNN_DATA_FLOAT;
     }
-    if (t.place == GRAPH_VIRTUAL && !is_injective(&t.t)) /* nobody looks into it, so that any layout will do */
+    if (t.place == GRAPH_VIRTUAL && graph_find(b, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC))
+        graph_make_dense(&t.t);                               /* as what it is made of */
+    else if (t.place == GRAPH_VIRTUAL && !is_injective(&t.t)) /* nobody looks into it, so that any layout will do */
         pack_strides(&t.t);
     return t;
 }
 
 static bool same_layout(const struct graph_tensor *a, const struct graph_tensor *b)
 {
-    bool same = a->place == b->place && a->t.type == b->t.type && dnn_same_shape(&a->t, &b->t);
+    bool same = a->place == b->place && a->t.type == b->t.type && a->ragged == b->ragged &&
+                a->swizzled == b->swizzled && dnn_same_shape(&a->t, &b->t);
     for (int i = 0; same && i < a->t.n; i++)
         same = a->t.stride[i] == b->t.stride[i];
     return same;
@@ -107,7 +112,18 @@ static bool same_layout(const struct graph_tensor *a, const struct graph_tensor 
 /* The program's own memory may be described twice, as a matrix and its transpose; what is here may not. */
 int graph_tensor_of(struct graph_plan *p, const struct graph_body *tensor, int *status)
 {
-    const struct graph_tensor t = describe(tensor);
+    struct graph_tensor t = describe(tensor);
+    const struct graph_body *offsets = graph_member(tensor, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC);
+    if (offsets && t.place == GRAPH_REAL) { /* offsets of offsets are nobody's */
+        const struct graph_tensor o = describe(offsets);
+        t.ragged = graph_find(offsets, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC) || o.place != GRAPH_REAL
+                       ? -1
+                       : graph_tensor_of(p, offsets, status);
+        if (t.ragged < 0) {
+            *status = *status ? *status : CUDNN_STATUS_BAD_PARAM;
+            return -1;
+        }
+    }
     for (unsigned i = 0; i < p->tensors; i++) {
         if (p->tensor[i].uid != t.uid)
             continue;
@@ -129,7 +145,8 @@ static int64_t own_uid(const struct graph_plan *p) { return INT64_MIN + p->tenso
 
 int graph_add_virtual(struct graph_plan *p, int type, int n, const int64_t *dims)
 {
-    struct graph_tensor t = {.uid = own_uid(p), .place = GRAPH_VIRTUAL, .t = {.type = type, .n = n, .vector = 1}};
+    struct graph_tensor t = {
+        .uid = own_uid(p), .place = GRAPH_VIRTUAL, .ragged = -1, .t = {.type = type, .n = n, .vector = 1}};
     memcpy(t.t.dim, dims, sizeof *dims * (size_t)n);
     pack_strides(&t.t);
     return graph_add_tensor(p, &t);
@@ -137,7 +154,7 @@ int graph_add_virtual(struct graph_plan *p, int type, int n, const int64_t *dims
 
 int graph_add_constant(struct graph_plan *p, int n, double value)
 {
-    struct graph_tensor t = {.uid = own_uid(p), .place = GRAPH_CONSTANT, .constant = value};
+    struct graph_tensor t = {.uid = own_uid(p), .place = GRAPH_CONSTANT, .ragged = -1, .constant = value};
     t.t = (struct mudnn_tensor){.type = CUDNN_DATA_FLOAT, .n = n, .vector = 1};
     for (int i = 0; i < n; i++)
         t.t.dim[i] = t.t.stride[i] = 1;
@@ -201,6 +218,10 @@ int graph_lower_operations(struct graph_plan *p, const struct graph_body *graph)
             r = graph_lower_attention(p, op[i]);
             continue;
         }
+        if (op[i]->kind == CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR) {
+            r = graph_lower_attention_backward(p, op[i]);
+            continue;
+        }
         struct graph_node *n = graph_add_node(p, op[i]->kind);
         r = n ? graph_gather(n, op[i]) : CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
         if (!r)
@@ -215,6 +236,8 @@ int graph_lower(const struct graph_body *graph, struct graph_plan **out)
     int r = CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     if (p) {
         r = graph_lower_operations(p, graph);
+        if (!r)
+            r = graph_rewrite(p);
         if (!r)
             r = graph_arrange(p);
     }

@@ -92,6 +92,11 @@ int graph_matmul(struct graph_work *w)
                    m.a.t.dim[n - 1] == m.b.t.dim[n - 2]);
     for (int i = 0; i < 3; i++)
         DNN_BAD_UNLESS(fits_batch(lengths[i], &m.c.t));
+    if (graph_is_complex(m.c.t.type)) {
+        if (m.a.t.type != m.c.t.type || m.b.t.type != m.c.t.type || m.rows.t.n || m.columns.t.n || m.inner.t.n)
+            return CUDNN_STATUS_NOT_SUPPORTED;
+        return w->at ? GRAPH_DONE(mu.mudnnHostComplexMatmul(w->stream, &m)) : CUDNN_STATUS_SUCCESS;
+    }
     if (!is_number(m.a.t.type) || !is_number(m.b.t.type) || !is_number(m.c.t.type))
         return CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE;
     return w->at ? GRAPH_DONE(mu.mudnnHostMatmul(w->stream, &m)) : CUDNN_STATUS_SUCCESS;

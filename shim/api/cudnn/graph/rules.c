@@ -280,6 +280,46 @@ static const struct graph_rule attention[] = {
     MAY(OPERATION_SDPA_FWD_UNFUSE_FMA, BOOLEAN),
 };
 
+static const struct graph_rule attention_backward[] = {
+    IN(OPERATION_SDPA_BWD_QDESC),
+    IN(OPERATION_SDPA_BWD_KDESC),
+    IN(OPERATION_SDPA_BWD_VDESC),
+    IN(OPERATION_SDPA_BWD_ODESC),
+    IN(OPERATION_SDPA_BWD_STATSDESC),
+    MAYIN(OPERATION_SDPA_BWD_SCALEDESC),
+    MAYIN(OPERATION_SDPA_BWD_SEQ_LEN_QDESC),
+    MAYIN(OPERATION_SDPA_BWD_SEQ_LEN_KVDESC),
+    OUT(OPERATION_SDPA_BWD_DQDESC),
+    OUT(OPERATION_SDPA_BWD_DKDESC),
+    OUT(OPERATION_SDPA_BWD_DVDESC),
+    IN(OPERATION_SDPA_BWD_DODDESC),
+    /* in no release so far: refused */
+    MAYIN(OPERATION_SDPA_BWD_SINK_DESC),
+    MAYOUT(OPERATION_SDPA_BWD_DSINK_DESC),
+    MAYREF(OPERATION_SDPA_BWD_SUBGRAPH, OPERATIONGRAPH),
+};
+static const struct graph_rule block_quantize[] = {
+    IN(OPERATION_BLOCK_SCALE_QUANTIZE_XDESC),
+    OUT(OPERATION_BLOCK_SCALE_QUANTIZE_YDESC),
+    OUT(OPERATION_BLOCK_SCALE_QUANTIZE_SCALE_DESC),
+    MAY(OPERATION_BLOCK_SCALE_QUANTIZE_MATH_PREC, DATA_TYPE),
+    ONE(OPERATION_BLOCK_SCALE_QUANTIZE_BLOCK_SIZE, INT32),
+};
+static const struct graph_rule block_dequantize[] = {
+    IN(OPERATION_BLOCK_SCALE_DEQUANTIZE_XDESC),
+    IN(OPERATION_BLOCK_SCALE_DEQUANTIZE_SCALE_DESC),
+    OUT(OPERATION_BLOCK_SCALE_DEQUANTIZE_YDESC),
+    MAY(OPERATION_BLOCK_SCALE_DEQUANTIZE_MATH_PREC, DATA_TYPE),
+    MANY(OPERATION_BLOCK_SCALE_DEQUANTIZE_BLOCK_SIZE, INT32, MUDNN_DIMS),
+    /* without a public meaning; cudnn-frontend gives whatever was in memory unless the program sets it */
+    MAY(OPERATION_BLOCK_SCALE_DEQUANTIZE_NEG_SCALE, BOOLEAN),
+};
+#define OWN(name, flags) \
+    { \
+        GRAPH_OWN_##name, T(BACKEND_DESCRIPTOR), K(TENSOR), GRAPH_NEEDED | (flags), 1 \
+    }
+static const struct graph_rule ragged[] = {OWN(X, GRAPH_INPUT), OWN(OFFSETS, GRAPH_INPUT), OWN(Y, GRAPH_OUTPUT)};
+
 /* ---- graphs and what runs them ----------------------------------------------------------------- */
 
 static const struct graph_rule operation_graph[] = {
@@ -372,6 +412,10 @@ static const struct graph_rule device[] = {
     { \
         K(OPERATION_##kind), true, true, sizeof rules / sizeof *rules, rules \
     }
+#define INNER(kind, rules) \
+    { \
+        kind, true, true, sizeof rules / sizeof *rules, rules \
+    }
 /* These exist, and no engine serves them: they take any attribute, and finalising them does not succeed. */
 #define NOBODY(kind) \
     { \
@@ -419,10 +463,12 @@ static const struct graph_kind kinds[] = {
     OPERATION(DIAGONAL_BAND_MASK, band),
     OPERATION(SDPA_FWD, attention),
     OPERATION(PAGED_CACHE_LOAD, paged_load),
-    NOBODY(SDPA_BWD),
+    OPERATION(SDPA_BWD, attention_backward),
+    OPERATION(BLOCK_SCALE_QUANTIZE, block_quantize),
+    OPERATION(BLOCK_SCALE_DEQUANTIZE, block_dequantize),
+    INNER(GRAPH_RAGGED_LOAD, ragged),
+    INNER(GRAPH_RAGGED_STORE, ragged),
     NOBODY(SIGNAL),
-    NOBODY(BLOCK_SCALE_QUANTIZE),
-    NOBODY(BLOCK_SCALE_DEQUANTIZE),
     NOBODY(EXPAND_BAND_MATRIX),
     NOBODY(CONTRACT_BAND_MATRIX),
     NOBODY(MOE_GROUPED_MATMUL),

@@ -7,7 +7,7 @@
 #include "api/cudnn/graph/graph.h"
 
 /* Of what is below: a plan that another release wrote is refused. */
-enum { FORMAT = 1, MOST = 1 << 16 };
+enum { FORMAT = 2, MOST = 1 << 16 };
 static const char head[] = "{\"cumu_cudnn_plan\": %d, \"sizes\": [%zu, %zu], \"tensors\": %u, \"nodes\": %u, "
                            "\"check\": \"%016llx\", \"data\": \"";
 static const char tail[] = "\"}";
@@ -70,7 +70,8 @@ static bool is_sound(const struct graph_plan *p)
     for (unsigned i = 0; i < p->tensors; i++) {
         const struct mudnn_tensor *t = &p->tensor[i].t;
         int64_t count = 1, last = 0;
-        if (t->n < 1 || t->n > MUDNN_DIMS || t->vector != 1 || (unsigned)p->tensor[i].place > GRAPH_CONSTANT)
+        if (p->tensor[i].ragged < -1 || p->tensor[i].ragged >= (int)p->tensors || t->n < 1 || t->n > MUDNN_DIMS ||
+            t->vector != 1 || (unsigned)p->tensor[i].place > GRAPH_CONSTANT)
             return false;
         for (int d = 0; d < t->n; d++) {
             const int64_t most = (int64_t)1 << 40;

@@ -26,6 +26,10 @@ static const struct {
     {CUDNN_BACKEND_OPERATION_BN_BWD_WEIGHTS_DESCRIPTOR, graph_bn_weights},
     {CUDNN_BACKEND_OPERATION_RESAMPLE_FWD_DESCRIPTOR, graph_resample},
     {CUDNN_BACKEND_OPERATION_RESAMPLE_BWD_DESCRIPTOR, graph_resample},
+    {CUDNN_BACKEND_OPERATION_BLOCK_SCALE_QUANTIZE_DESCRIPTOR, graph_block_scale},
+    {CUDNN_BACKEND_OPERATION_BLOCK_SCALE_DEQUANTIZE_DESCRIPTOR, graph_block_scale},
+    {GRAPH_RAGGED_LOAD, graph_ragged},
+    {GRAPH_RAGGED_STORE, graph_ragged},
 };
 
 int graph_work(struct graph_work *w)
@@ -39,8 +43,11 @@ int graph_work(struct graph_work *w)
 struct mudnn_operand graph_operand_of(const struct graph_work *w, int name)
 {
     int slot = graph_slot(w->n->kind, name), tensor = slot < 0 ? -1 : w->n->operand[slot];
-    return tensor < 0 ? (struct mudnn_operand){.t = {.vector = 1}}
-                      : (struct mudnn_operand){w->p->tensor[tensor].t, w->at ? w->at[tensor] : NULL};
+    if (tensor < 0)
+        return (struct mudnn_operand){.t = {.vector = 1}};
+    struct mudnn_operand o = {w->p->tensor[tensor].t, w->at ? w->at[tensor] : NULL};
+    graph_take_slice(w, &w->p->tensor[tensor], &o);
+    return o;
 }
 
 bool graph_fit(struct mudnn_tensor *t, int n)
