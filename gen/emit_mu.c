@@ -11,7 +11,9 @@
     "#include \"abi/mublas.h\"\n" \
     "#include \"abi/mublaslt.h\"\n" \
     "#include \"abi/mudnn.h\"\n" \
+    "#include \"abi/mudnn_fused.h\"\n" \
     "#include \"abi/mudnn_graph.h\"\n" \
+    "#include \"abi/mudnn_heads.h\"\n" \
     "#include \"abi/mufft.h\"\n" \
     "#include \"abi/murand.h\"\n" \
     "#include \"abi/musa.h\"\n" \

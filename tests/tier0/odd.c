@@ -93,6 +93,30 @@ static const char bulk[] = KERNEL(
     "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;\n");
 static uint32_t next(uint32_t i) { return in[i] + 1; }
 
+/* Elements of arrays by constants and by registers of both widths, as ptxas 13 scales them: by single elements also
+ * where the array has rows or vectors; the offset has 32 bits. */
+#define TABLES \
+    ".global .u32 t[8] = {10, 11, 12, 13, 14, 15, 16, 17}; .const .u16 c[4] = {5, 6, 7, 8};\n" \
+    ".global .u32 m[2][3] = {{20, 21, 22}, {23, 24, 25}}; .global .v2 .u32 v[2] = {{30, 31}, {32, 33}};\n"
+static const char elements[] = HEAD TABLES ENTRY(
+    "k") ".shared .align 8 .b64 s[8]; and.b32 %r2, %r1, 3; cvt.u64.u32 %rd5, %r2; or.b64 %rd5, %rd5, 0x700000000;\n"
+         "add.u32 %r3, %r2, 0x40000000; st.shared.u64 s[%r2+1], %rd5; ld.shared.u32 %r4, s[%rd5+1];\n"
+         "ld.global.u32 %r5, t[%r2+2]; ld.global.u32 %r6, t[%r3]; ld.const.u16 %r7, c[%r2];\n"
+         "ld.global.u32 %r8, m[1]; ld.global.u32 %r9, m[%r2]; mov.u64 %rd6, t[%rd5+4]; ld.global.u32 %r10, [%rd6];\n"
+         "mov.u32 %r11, s[%r2+1]; ld.shared.u32 %r11, [%r11]; ld.global.u32 %r12, v[%r2]; ld.global.u32 %r13, v[3];\n"
+         "mad.lo.u32 %r4, %r4, 31, %r5; mad.lo.u32 %r4, %r4, 31, %r6; mad.lo.u32 %r4, %r4, 31, %r7;\n"
+         "mad.lo.u32 %r4, %r4, 31, %r8; mad.lo.u32 %r4, %r4, 31, %r9; mad.lo.u32 %r4, %r4, 31, %r10;\n"
+         "mad.lo.u32 %r4, %r4, 31, %r11; mad.lo.u32 %r4, %r4, 31, %r12; mad.lo.u32 %r4, %r4, 31, %r13;\n" STORE("%r4")
+             END;
+static uint32_t elements_want(uint32_t i)
+{
+    const uint32_t k = i & 3, parts[] = {12 + k, 10 + k, 5 + k, 21, 20 + k, 14 + k, k, 30 + k, 33};
+    uint32_t r = k;
+    for (unsigned x = 0; x < sizeof parts / sizeof *parts; x++)
+        r = r * 31 + parts[x];
+    return r;
+}
+
 static void refused(const char *what, const char *body, const char *part)
 {
     struct t0t t;
@@ -112,6 +136,9 @@ int main(void)
     expect("reserved shared memory", reserved, 3, 64, reserved_want);
     expect("stacksave and stackrestore", stack, 1, 64, own);
     expect("bulk copies", bulk, 3, 64, next);
+    expect("elements of arrays", elements, 2, 64, elements_want);
+    refused("an element by a register of 16 bits",
+            HEAD TABLES ENTRY("k") ".reg .b16 %w<2>; ld.global.u32 %r2, t[%w1];\n" END, "32 or 64 bits");
     refused("launch from a kernel, declared otherwise",
             HEAD ".extern .func (.param .b64 r) cudaGetParameterBufferV2(.param .b64 f);\n" ENTRY(
                 "k") "{ .param .b64 a; .param .b64 b; st.param.b64 [a], %rd0;\n"

@@ -7,7 +7,7 @@
 #ifndef ROUNDS
 #define ROUNDS 10 /* of each kind */
 #endif
-enum { THREADS = 128, A_AT = 0, B_AT = 16384, S_AT = 32768, SMEM = 40960 };
+enum { THREADS = 128, A_AT = 0, B_AT = 16384, S_AT = 32768, E_AT = S_AT + 2048, SMEM = 40960 };
 static uint8_t shared[SMEM];
 static uint32_t words[128 * 128 + 2 * SMEM / 4]; /* in: sums before, then shared memory */
 static uint32_t result[2 * THREADS * 128];
@@ -98,6 +98,59 @@ static void shape(unsigned s, unsigned x, bool pack)
     check(!bad, "tcgen05.ld .%s.x%u%s", shapes[s].name, x, pack ? " packed" : "");
 }
 
+/* Columns of a lane loaded with the least or the greatest of them, NaNs and zeros of both signs among them. */
+static void reduced(const char *how, char type, bool max, bool abs, bool nan)
+{
+    static const uint32_t odd[] = {0, 0x80000000, 0x7fc00001, 0xffc00000, 0x7f800000, 0xff800000, 1, 0x80000001};
+    unsigned bad = 0;
+    struct args a = {result, words, 0};
+    length = 0;
+    for (unsigned x = 0; x < 128 * 128; x++)
+        words[x] = any(4) ? any(0x40000000) << 2 | any(4) : odd[any(8)];
+    for (unsigned x = 0; x < 128 * 8; x++) /* some lanes are nothing but those */
+        words[x / 8 * 128 + x % 8] = x / 8 % 4 ? words[x / 8 * 128 + x % 8] : odd[any(4)];
+    PUT(BEGIN, HEAD_100 ENTRY("k"));
+    for (unsigned k = 0; k < 8; k++)
+        PUT("ld.global.u32 %%z%u, [%%rd3+%u];\n", k, 4 * k);
+    PUT("tcgen05.st.sync.aligned.32x32b.x8.b32 [%%r13], ");
+    registers(8);
+    PUT(";\ntcgen05.wait::st.sync.aligned;\ntcgen05.ld.red.sync.aligned.32x32b.x8.%s ", how);
+    registers(8);
+    PUT(", %%z9, [%%r13];\ntcgen05.wait::ld.sync.aligned;\n");
+    for (unsigned k = 0; k < 10; k++)
+        PUT("st.global.u32 [%%rd4+%u], %%z%u;\n", 4 * k, k);
+    PUT(FINISH);
+    if (!t0t_once(text_of, "k", 1, THREADS, &a, NULL))
+        return;
+    for (unsigned t = 0; t < THREADS; t++) {
+        const uint32_t *v = &words[t * 128];
+        uint32_t want = 0;
+        bool some = false, seen = false;
+        for (unsigned k = 0; k < 8; k++) {
+            uint32_t u = abs ? v[k] & 0x7fffffff : v[k];
+            float f, g;
+            memcpy(&f, &u, 4);
+            memcpy(&g, &want, 4);
+            bad += result[t * 128 + k] != v[k];
+            if (type == 'f' && isnan(f)) {
+                seen = true;
+                continue;
+            }
+            const bool less = type == 'u'   ? u < want
+                              : type == 's' ? (int32_t)u < (int32_t)want
+                              : f == g      ? u >> 31 > want >> 31
+                                            : f < g;
+            if (!some || (u != want && less != max))
+                want = u;
+            some = true;
+        }
+        if (!some || (nan && seen))
+            want = 0x7fffffff;
+        bad += result[t * 128 + 9] != want;
+    }
+    check(!bad, "tcgen05.ld.red %s: %u wrong", how, bad);
+}
+
 /* ---- products ---- */
 
 enum { F16, BF16, TF32, E4M3, E5M2, E2M3, E3M2, E2M1, S8, U8, FP4 };
@@ -109,7 +162,9 @@ struct product {
     const char *kind;
     unsigned a, b, m, n, scales; /* scales: factors of a row */
     bool ue8m0, f16, add, tensor_a;
-    unsigned swizzle; /* as descriptors number them */
+    bool sparse, ws;
+    unsigned selector; /* of a sparse product of 16 or 32 bits */
+    unsigned swizzle;  /* as descriptors number them */
 };
 
 /* A value and its bits: those that all types have. */
@@ -179,13 +234,14 @@ static uint32_t instruction_descriptor(const struct product *p)
 {
     static const uint8_t code[] = {0, 1, 2, 0, 1, 3, 4, 5, 1, 0, 1};
     const bool whole = p->a == S8 || p->a == U8;
-    uint32_t d = (uint32_t)code[p->a] << 7 | (uint32_t)code[p->b] << 10 | p->n / 8 << 17 | p->m / 16 << 24;
+    uint32_t d = (p->sparse ? 4u | p->selector : 0) | (uint32_t)code[p->a] << 7 | (uint32_t)code[p->b] << 10 |
+                 p->n / 8 << 17 | p->m / 16 << 24;
     if (p->scales)
         return d | (uint32_t)p->ue8m0 << 23;
     return d | (whole ? 2u : !p->f16) << 4;
 }
 
-static float fa[128][64], fb[256][64], sa[128][4], sb[256][4];
+static float fa[128][128], fb[256][128], sa[128][4], sb[256][4];
 
 static float scale_number(bool ue8m0, uint8_t *byte)
 {
@@ -203,9 +259,57 @@ static float half_value(uint32_t h)
     return h & 0x8000 ? -f : f;
 }
 
+/* Metadata of a sparse A in tensor memory, by CuTe's tmem_e_frg: cells of one bit (two of tf32) are counted through the
+ * lanes first. .ws wants as many copies as fit. */
+static void put_metadata(const struct product *p, unsigned row, unsigned k, unsigned bit, unsigned value)
+{
+    const unsigned type = p->a, wide = type == TF32 ? 8 : 16, unit = type == TF32 ? 2 : 1;
+    unsigned v = row + 128 * (k / (type == FP4 ? 2 : 1));
+    if (type <= TF32)
+        v = row % 8 + row / 8 % 2 * 128 * wide + row / 16 * 16 + k % wide * 128 + k / wide * 8;
+    for (unsigned lane = v % 128; lane < 128; lane += p->ws ? p->m : 128) {
+        const unsigned at = v / 128 * unit + bit + 32 * (type <= TF32 ? p->selector : 0);
+        shared[E_AT + 8 * lane + at / 8] = (uint8_t)((shared[E_AT + 8 * lane + at / 8] & ~(1u << at % 8)) |
+                                                     value << at % 8);
+    }
+}
+
+/* Which columns a chunk of a row keeps: one of two, two of four or two pairs of four. */
+static void draw_chunk(const struct product *p, unsigned row, unsigned chunk, unsigned column[4])
+{
+    static const uint8_t codes[] = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe}; /* lower index first */
+    const unsigned code = p->a == TF32 ? (any(2) ? 0xe : 0x4) : codes[any(6)];
+    for (unsigned b = 0; b < 4; b++) /* four bits lie over the cells of the chunk's columns */
+        if (p->a == TF32)
+            put_metadata(p, row, 2 * chunk + b / 2, b % 2, code >> b & 1);
+        else if (p->a == FP4)
+            put_metadata(p, row, 8 * chunk + 2 * b, 0, code >> b & 1);
+        else
+            put_metadata(p, row, 4 * chunk + b, 0, code >> b & 1);
+    if (p->a == TF32)
+        column[0] = 2 * chunk + (code == 0xe);
+    for (unsigned e = 0; p->a != TF32 && e < 2; e++) {
+        const unsigned at = 4 * chunk + (code >> 2 * e & 3);
+        if (p->a == FP4)
+            column[2 * e] = 2 * at, column[2 * e + 1] = 2 * at + 1;
+        else
+            column[e] = at;
+    }
+}
+
+/* The lane and column of a sum. */
+static unsigned sum_place(const struct product *p, unsigned r, unsigned c)
+{
+    if (p->m == 128)
+        return r * 128 + c;
+    if (p->ws)
+        return (r + c / (p->n * p->m / 128) * p->m) * 128 + c % (p->n * p->m / 128);
+    return (r / 16 * 32 + r % 16) * 128 + c;
+}
+
 static bool product(const struct product *p)
 {
-    const unsigned per = 128 / bits_in[p->a], k = 2 * per;
+    const unsigned per = 128 / bits_in[p->a], k = 2 * per << p->sparse, keep = p->a == TF32 ? 1 : p->a == FP4 ? 4 : 2;
     const bool whole = p->a == S8 || p->a == U8;
     struct args a = {result, words, 0};
     for (unsigned x = 0; x < SMEM; x++)
@@ -217,10 +321,16 @@ static bool product(const struct product *p)
             memcpy(&u, &f, 4);
             words[t * 128 + c] = whole ? any(1000) : p->f16 ? 0xabcd0000u | (any(8) << 10) | 0x3c00 : u;
         }
+    memset(fa, 0, sizeof fa);
+    unsigned column[4] = {0};
     for (unsigned r = 0; r < p->m; r++)
-        for (unsigned c = 0; c < k; c++) {
+        for (unsigned c = 0; c < 2 * per; c++) {
             uint32_t bits;
-            fa[r][c] = number(p->a, &bits);
+            if (!p->sparse)
+                column[c % keep] = c;
+            else if (c % keep == 0)
+                draw_chunk(p, r, c / keep, column);
+            fa[r][column[c % keep]] = number(p->a, &bits);
             uint8_t *chunk = shared + chunk_place(A_AT, p->swizzle, p->m, r, c / per);
             put_element(chunk, p->a, c % per, bits);
         }
@@ -243,8 +353,12 @@ static bool product(const struct product *p)
         PUT("ld.global.u32 %%z%u, [%%rd3+%u];\n", c, 4 * c);
     PUT("tcgen05.st.sync.aligned.32x32b.x128.b32 [%%r13], ");
     registers(128);
+    if (p->sparse) /* a thread's two words to its lane */
+        PUT(";\nadd.u32 %%r30, %%r2, %%r3; add.u32 %%r30, %%r30, %%r3; ld.shared.v2.b32 {%%z0, %%z1}, [%%r30+%u];\n"
+            "tcgen05.st.sync.aligned.32x32b.x2.b32 [%%r13+410], {%%z0, %%z1}",
+            E_AT);
     PUT(";\ntcgen05.wait::st.sync.aligned; tcgen05.fence::before_thread_sync; bar.sync 0;\n"
-        "tcgen05.fence::after_thread_sync; @%%p4 bra M; mov.u64 %%rd5, 0x%llx; mov.u64 %%rd6, 0x%llx;\n"
+        "tcgen05.fence::after_thread_sync; add.u32 %%r25, %%r11, 410; @%%p4 bra M; mov.u64 %%rd5, 0x%llx; mov.u64 %%rd6, 0x%llx;\n"
         "mov.u64 %%rd7, 0x%llx; mov.u64 %%rd8, 0x%llx; add.u32 %%r20, %%r11, 400; add.u32 %%r21, %%r11, 404;\n",
         (unsigned long long)descriptor(A_AT, p->swizzle, p->m), (unsigned long long)descriptor(B_AT, p->swizzle, p->n),
         (unsigned long long)(descriptor(S_AT, 0, 0)), (unsigned long long)(descriptor(S_AT + 512, 0, 0)));
@@ -254,11 +368,12 @@ static bool product(const struct product *p)
     PUT("mov.u32 %%r22, 0x%x; setp.ne.u32 %%p5, %u, 0; mov.u32 %%r23, 0;\n", instruction_descriptor(p), p->add);
     if (p->tensor_a) /* A as it lies in shared memory without a swizzle: rows of 16 bytes */
         PUT("add.u32 %%r24, %%r11, 300; tcgen05.cp.cta_group::1.128x256b [%%r24], %%rd5;\n");
-    PUT("tcgen05.mma.cta_group::1.kind::%s [%%r11], %s, %%rd6, %%r22, %s%%p5;\n", p->kind,
-        p->tensor_a ? "[%r24]" : "%rd5",
-        p->scales ? "[%r20], [%r21], "
-        : any(2)  ? "{%r23, %r23, %r23, %r23}, "
-                  : "");
+    PUT("tcgen05.mma%s%s.cta_group::1.kind::%s [%%r11], %s, %%rd6, %s%%r22, %s%%p5%s;\n", p->ws ? ".ws" : "",
+        p->sparse ? ".sp" : "", p->kind, p->tensor_a ? "[%r24]" : "%rd5", p->sparse ? "[%r25], " : "",
+        p->scales          ? "[%r20], [%r21], "
+        : !p->ws && any(2) ? "{%r23, %r23, %r23, %r23}, "
+                           : "",
+        p->ws && any(2) ? ", 0" : "");
     PUT("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];\n"
         "M: mbarrier.try_wait.parity.shared::cta.b64 %%p6, [bar], 0; @!%%p6 bra M;\n"
         "tcgen05.ld.sync.aligned.32x32b.x128.b32 ");
@@ -271,7 +386,7 @@ static bool product(const struct product *p)
         return false;
     for (unsigned r = 0; r < p->m; r++)
         for (unsigned c = 0; c < p->n; c++) {
-            const unsigned lane = p->m == 128 ? r : r / 16 * 32 + r % 16, at = lane * 128 + c;
+            const unsigned at = sum_place(p, r, c);
             double sum = 0;
             float old, got;
             for (unsigned e = 0; e < k; e++) {
@@ -299,25 +414,27 @@ static bool product(const struct product *p)
     return true;
 }
 
-static void kind(const char *name, const char *kind, unsigned low, unsigned high, unsigned scales)
+static void kind(const char *name, const char *kind, unsigned low, unsigned high, unsigned scales, bool sparse, bool ws)
 {
     static const uint8_t swizzles[] = {0, 2, 4, 6};
     unsigned good = 0, tried = 0;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        struct product p = {.kind = kind, .scales = scales};
+        struct product p = {.kind = kind, .scales = scales, .sparse = sparse, .ws = ws};
         p.a = low + any(high - low + 1);
         p.b = p.a <= TF32 ? p.a : low + any(high - low + 1);
-        p.m = scales || round % 2 ? 128 : 64;
-        p.n = 16 * (1 + any(8));
+        p.m = scales || round % 2 ? 128 : ws ? 32u << any(3) : sparse ? 128 : 64;
+        p.n = ws ? 64u << any(2) : 16 * (1 + any(8));
+        p.selector = sparse && p.a <= TF32 ? any(2) : 0;
         p.ue8m0 = scales && (scales < 4 || any(2));
         p.f16 = p.a == F16 && any(2);
         p.add = any(2);
-        p.swizzle = swizzles[any(4)];
+        p.swizzle = swizzles[any(sparse ? 3 : 4)]; /* 64 bytes of B are more than a line of 32 */
         p.tensor_a = round % 3 == 1 && p.m == 128 && p.a <= BF16;
         tried++;
         good += product(&p);
     }
-    check(good == tried, "%s: %u of %u random products", name, good, tried);
+    check(good == tried, "%s%s%s: %u of %u random products", name, ws ? ", weights stay" : "", sparse ? ", sparse" : "",
+          good, tried);
 }
 
 /* A product of two blocks: each has half of the rows of A and of the columns of B; the even one asks for it. */
@@ -395,6 +512,30 @@ int main(void)
         {"sparse descriptor of a dense product",
          "mov.u32 %%r22, 0x8040494; mov.u64 %%rd5, 0; tcgen05.mma.cta_group::1.kind::f16 [%%r11], %%rd5, %%rd5, %%r22, 1;\n",
          T0_FAULT_INSTRUCTION},
+        {"dense descriptor of a sparse product",
+         "mov.u32 %%r22, 0x8040490; mov.u64 %%rd5, 0; tcgen05.mma.sp.cta_group::1.kind::f16 [%%r11], %%rd5, %%rd5, "
+         "[%%r11], %%r22, 1;\n",
+         T0_FAULT_INSTRUCTION},
+        {"sparse product of 64 rows",
+         "mov.u32 %%r22, 0x4040494; mov.u64 %%rd5, 0; tcgen05.mma.sp.cta_group::1.kind::f16 [%%r11], %%rd5, %%rd5, "
+         "[%%r11], %%r22, 1;\n",
+         T0_FAULT_INSTRUCTION},
+        {"a selector that there is not",
+         "mov.u32 %%r22, 0x8040496; mov.u64 %%rd5, 0; tcgen05.mma.sp.cta_group::1.kind::f16 [%%r11], %%rd5, %%rd5, "
+         "[%%r11], %%r22, 1;\n",
+         T0_FAULT_INSTRUCTION},
+        {"A of 4 bits in tensor memory",
+         "mov.u32 %%r22, 0x8041690; mov.u64 %%rd5, 0; tcgen05.mma.cta_group::1.kind::f8f6f4 [%%r11], [%%r11], %%rd5, "
+         "%%r22, 1;\n",
+         T0_FAULT_INSTRUCTION},
+        {"columns of zeros",
+         "mov.u32 %%r22, 0x8100490; mov.u64 %%rd5, 0; tcgen05.mma.ws.cta_group::1.kind::f16 [%%r11], %%rd5, %%rd5, "
+         "%%r22, 1, 5;\n",
+         T0_FAULT_INSTRUCTION},
+        {"32 columns of weights that stay",
+         "mov.u32 %%r22, 0x8080490; mov.u64 %%rd5, 0; tcgen05.mma.ws.cta_group::1.kind::f16 [%%r11], %%rd5, %%rd5, "
+         "%%r22, 1;\n",
+         T0_FAULT_INSTRUCTION},
         {"lanes of another warp",
          "add.u32 %%r13, %%r11, 0x200000; tcgen05.ld.sync.aligned.32x32b.x1.b32 {%%z0}, [%%r13];\n",
          T0_FAULT_INSTRUCTION},
@@ -409,13 +550,28 @@ int main(void)
         shape(s, 1, false);
         shape(s, s == 3 ? 4 : 8, s != 4);
     }
-    kind("f16", "f16", F16, BF16, 0);
-    kind("tf32", "tf32", TF32, TF32, 0);
-    kind("f8f6f4", "f8f6f4", E4M3, E2M1, 0);
-    kind("i8", "i8", S8, U8, 0);
-    kind("mxf8f6f4", "mxf8f6f4.block_scale", E4M3, E2M1, 1);
-    kind("mxf4", "mxf4.block_scale", FP4, FP4, 2);
-    kind("mxf4nvf4", "mxf4nvf4.block_scale.scale_vec::4X", FP4, FP4, 4);
+    reduced("min.u32", 'u', false, false, false);
+    reduced("max.u32", 'u', true, false, false);
+    reduced("min.s32", 's', false, false, false);
+    reduced("max.s32", 's', true, false, false);
+    for (unsigned how = 0; how < 8; how++) {
+        char text[32];
+        snprintf(text, sizeof text, "%s%s%s.f32", how & 1 ? "max" : "min", how & 2 ? ".abs" : "",
+                 how & 4 ? ".NaN" : "");
+        reduced(text, 'f', how & 1, how & 2, how & 4);
+    }
+    for (unsigned way = 0; way < 4; way++) {
+        const bool sparse = way & 1, ws = way & 2;
+        kind("f16", "f16", F16, BF16, 0, sparse, ws);
+        kind("tf32", "tf32", TF32, TF32, 0, sparse, ws);
+        kind("f8f6f4", "f8f6f4", E4M3, E2M1, 0, sparse, ws);
+        kind("i8", "i8", S8, U8, 0, sparse, ws);
+        if (ws)
+            continue;
+        kind("mxf8f6f4", "mxf8f6f4.block_scale", E4M3, E2M1, 1, sparse, ws);
+        kind("mxf4", "mxf4.block_scale", FP4, FP4, 2, sparse, ws);
+        kind("mxf4nvf4", "mxf4nvf4.block_scale.scale_vec::4X", FP4, FP4, 4, sparse, ws);
+    }
     pair(256);
     pair(128);
     for (unsigned k = 0; k < sizeof wrong / sizeof *wrong; k++) {

@@ -1,12 +1,12 @@
-/* Products of warpgroups (wgmma): every type, swizzle and major of both factors, against sums by single elements whose
- * places are computed from their numbers alone. Values are small integers and halves, so that each order of summing
- * gives the same bits. */
+/* Products of warpgroups (wgmma): every type, swizzle and major of both factors, dense and sparse, against sums by
+ * single elements whose places are computed from their numbers alone. Values are small integers and halves, so that
+ * each order of summing gives the same bits. */
 #include "tier0/kernels.h"
 
 #ifndef ROUNDS
 #define ROUNDS 24 /* of each type */
 #endif
-enum { THREADS = 128, A_AT = 0, B_AT = 8192, SMEM = 40960 };
+enum { THREADS = 128, A_AT = 0, B_AT = 8192, SMEM = 40960, META_AT = 512 /* of words */ };
 static uint8_t shared[SMEM];
 static uint32_t words[SMEM / 4 + 4096]; /* in: 128 x 4 words of A or metadata, 128 x 128 of sums, then shared memory */
 static uint32_t result[THREADS * 128];
@@ -18,12 +18,12 @@ static uint32_t any(uint32_t n)
     return (uint32_t)(seed >> 33) % n;
 }
 
-enum { F16, BF16, TF32, E4M3, E5M2, S8, U8 };
+enum { F16, BF16, TF32, E4M3, E5M2, S8, U8, B1, TYPES = B1 };
 static const struct {
     const char *name;
     unsigned size, k;
 } types[] = {{"f16", 2, 16},  {"bf16", 2, 16}, {"tf32", 4, 8}, {"e4m3", 1, 32},
-             {"e5m2", 1, 32}, {"s8", 1, 32},   {"u8", 1, 32}};
+             {"e5m2", 1, 32}, {"s8", 1, 32},   {"u8", 1, 32},  {"b1", 1, 256}};
 
 /* The bits of a small number in a type. */
 static uint32_t bits_of(unsigned type, int v)
@@ -106,7 +106,8 @@ static float half_value(uint32_t h)
 
 struct form {
     unsigned a, b, n;
-    bool f16, regs, add, neg_a, neg_b;
+    bool f16, regs, add, neg_a, neg_b, sparse;
+    unsigned selector;
     struct layout la, lb;
 };
 
@@ -117,7 +118,7 @@ static const char *text(const struct form *p)
     const unsigned regs = p->n / (p->f16 ? 4 : 2);
     size_t n = 0;
 #define PUT(...) n += (size_t)snprintf(text_of + n, sizeof text_of - n, __VA_ARGS__)
-    PUT("%s.reg .b32 %%z<128>; .reg .b32 %%y<4>;\n"
+    PUT("%s.reg .b32 %%z<128>; .reg .b32 %%y<5>;\n"
         ".shared .align 1024 .b8 s[40960];\n"
         "mov.u32 %%r2, s; shl.b32 %%r3, %%r1, 2; add.u32 %%r4, %%r2, %%r3; mov.u32 %%r5, 0;\n"
         "cvt.u64.u32 %%rd2, %%r3; add.u64 %%rd2, %%rd31, %%rd2; add.u64 %%rd2, %%rd2, 16384;\n"
@@ -125,20 +126,24 @@ static const char *text(const struct form *p)
         "add.u32 %%r4, %%r4, 512; add.u32 %%r5, %%r5, 1; setp.lt.u32 %%p1, %%r5, 80; @%%p1 bra F; bar.sync 0;\n"
         "shl.b32 %%r7, %%r1, 4; cvt.u64.u32 %%rd3, %%r7; add.u64 %%rd3, %%rd3, %%rd31;\n"
         "ld.global.v4.u32 {%%y0, %%y1, %%y2, %%y3}, [%%rd3]; shl.b32 %%r8, %%r1, 9; cvt.u64.u32 %%rd4, %%r8;\n"
-        "add.u64 %%rd4, %%rd4, %%rd30; fence.proxy.async;\n",
+        "add.u64 %%rd4, %%rd4, %%rd30; fence.proxy.async;\n"
+        "mul.wide.u32 %%rd7, %%r1, 4; add.u64 %%rd7, %%rd7, %%rd31; ld.global.u32 %%y4, [%%rd7+2048];\n",
         HEAD ENTRY("k"));
     for (unsigned k = 0; k < regs; k++)
         PUT("ld.global.u32 %%z%u, [%%rd4+%u];\n", k, 4 * k);
     PUT("mov.u64 %%rd5, 0x%llx; mov.u64 %%rd6, 0x%llx; setp.ne.u32 %%p2, %u, 0;\nwgmma.fence.sync.aligned;\n",
         (unsigned long long)descriptor(&p->la), (unsigned long long)descriptor(&p->lb), p->add);
-    PUT("wgmma.mma_async.sync.aligned.m64n%uk%u.%s.%s.%s {", p->n, types[p->a].k,
+    PUT("wgmma.mma_async%s.sync.aligned.m64n%uk%u.%s.%s.%s {", p->sparse ? ".sp" : "", p->n, types[p->a].k << p->sparse,
         whole    ? "s32"
         : p->f16 ? "f16"
                  : "f32",
-        types[p->a].name, types[p->b].name);
+        types[p->a].name, p->a == B1 ? "b1.and.popc" : types[p->b].name);
     for (unsigned k = 0; k < regs; k++)
         PUT("%s%%z%u", k ? ", " : "", k);
-    PUT(p->regs ? "}, {%%y0, %%y1, %%y2, %%y3}, %%rd6, %%p2" : "}, %%rd5, %%rd6, %%p2");
+    PUT(p->regs ? "}, {%%y0, %%y1, %%y2, %%y3}, %%rd6, " : "}, %%rd5, %%rd6, ");
+    if (p->sparse)
+        PUT("%%y4, %u, ", p->selector);
+    PUT("%%p2");
     if (!whole)
         PUT(", %d, %d", p->neg_a ? -1 : 1, p->neg_b ? -1 : 1);
     if (half && !p->regs)
@@ -154,18 +159,55 @@ static const char *text(const struct form *p)
 
 static int ma[64][64], mb[256][64];
 
+/* A bit of the metadata of (row, k): the thread and the bit by CuTe's ELayout_64x64, _64x32 and _64x16. */
+static void put_metadata(const struct form *p, unsigned row, unsigned k, unsigned half, unsigned value)
+{
+    const unsigned quad = row / 16 * 32 + row % 8 * 4, size = types[p->a].size;
+    const unsigned lane = size == 1   ? quad + k / 32 * 2 + row / 8 % 2
+                          : size == 2 ? quad + p->selector * 2 + k / 16
+                                      : quad + p->selector * 2 + k / 8;
+    const unsigned bit = size == 1   ? k % 32
+                         : size == 2 ? k % 16 + row / 8 % 2 * 16
+                                     : 2 * (k % 8 + row / 8 % 2 * 8) + half;
+    words[META_AT + lane] = (words[META_AT + lane] & ~(1u << bit)) | value << bit;
+}
+
+/* The columns that a chunk of a row keeps: one of two of tf32, two of four. */
+static void draw_chunk(const struct form *p, unsigned row, unsigned chunk, unsigned column[2])
+{
+    static const uint8_t codes[] = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe}; /* lower index first */
+    const unsigned code = p->a == TF32 ? (any(2) ? 0xe : 0x4) : codes[any(6)];
+    for (unsigned b = 0; b < 4; b++)
+        if (p->a == TF32)
+            put_metadata(p, row, 2 * chunk + b / 2, b % 2, code >> b & 1);
+        else
+            put_metadata(p, row, 4 * chunk + b, 0, code >> b & 1);
+    column[0] = p->a == TF32 ? 2 * chunk + (code == 0xe) : 4 * chunk + (code & 3);
+    column[1] = 4 * chunk + (code >> 2 & 3);
+}
+
 static bool try_form(const struct form *p)
 {
-    const unsigned k = types[p->a].k, sa = types[p->a].size, sb = types[p->b].size, regs = p->n / (p->f16 ? 4 : 2);
+    const unsigned ka = types[p->a].k, k = ka << p->sparse, keep = p->a == TF32 ? 1 : 2;
+    const unsigned sa = types[p->a].size, sb = types[p->b].size;
     const bool whole = p->a >= S8;
     struct args a = {result, words, 0};
     static uint32_t before[THREADS * 128];
     for (unsigned x = 0; x < SMEM; x++)
         shared[x] = (uint8_t)any(256);
+    for (unsigned x = 0; x < THREADS; x++)
+        words[META_AT + x] = any(1u << 31);
+    memset(ma, 0, sizeof ma);
+    unsigned column[2] = {0};
     for (unsigned r = 0; r < 64; r++)
-        for (unsigned c = 0; c < k; c++) {
-            ma[r][c] = p->a == U8 ? (int)any(256) : p->a == S8 ? (int)any(256) - 128 : (int)any(9) - 4;
-            const uint32_t u = bits_of(p->a, ma[r][c]);
+        for (unsigned c = 0; c < ka; c++) {
+            if (!p->sparse)
+                column[c % keep] = c;
+            else if (c % keep == 0)
+                draw_chunk(p, r, c / keep, column);
+            const int v = p->a == U8 ? (int)any(256) : p->a == S8 ? (int)any(256) - 128 : (int)any(9) - 4;
+            const uint32_t u = bits_of(p->a, v);
+            ma[r][column[c % keep]] = v;
             memcpy(shared + place(&p->la, sa, r, c), &u, sa);
             /* lane and register by the ISA's figure of A's fragment */
             const unsigned part = c * sa % 16 / 4, lane = r % 8 * 4 + part, reg = r / 8 % 2 + c * sa / 16 * 2;
@@ -218,37 +260,79 @@ static bool try_form(const struct form *p)
                              p->la.across, p->lb.across, p->regs),
                        false;
         }
-    (void)regs;
     return true;
+}
+
+/* Single bits: the sum counts those that both have. */
+static bool try_bits(const struct form *p)
+{
+    struct args a = {result, words, 0};
+    static uint32_t before[THREADS * 128];
+    static uint8_t ba[64][32], bb[256][32];
+    for (unsigned x = 0; x < SMEM; x++)
+        shared[x] = (uint8_t)any(256);
+    for (unsigned r = 0; r < 64; r++)
+        for (unsigned c = 0; c < 32; c++) {
+            const uint8_t u = ba[r][c] = (uint8_t)any(256);
+            shared[place(&p->la, 1, r, c)] = u;
+            const unsigned lane = r % 8 * 4 + c % 16 / 4, reg = r / 8 % 2 + c / 16 * 2;
+            memcpy((uint8_t *)&words[((r / 16) * 32 + lane) * 4 + reg] + c % 4, &u, 1);
+        }
+    for (unsigned r = 0; r < p->n; r++)
+        for (unsigned c = 0; c < 32; c++)
+            shared[place(&p->lb, 1, r, c)] = bb[r][c] = (uint8_t)any(256);
+    memcpy(words + 4096, shared, SMEM);
+    for (unsigned x = 0; x < THREADS * 128; x++)
+        result[x] = before[x] = any(1000) - 500;
+    if (!t0t_once(text(p), "k", 1, THREADS, &a, NULL))
+        return false;
+    for (unsigned r = 0; r < 64; r++)
+        for (unsigned c = 0; c < p->n; c++) {
+            const unsigned lane = r / 16 * 32 + r % 8 * 4 + c % 8 / 2, pair = c / 8 * 2 + r / 8 % 2;
+            const unsigned at = lane * 128 + 2 * pair + c % 2;
+            int32_t want = p->add ? (int32_t)before[at] : 0;
+            for (unsigned e = 0; e < 256; e++)
+                want += ba[r][e / 8] >> e % 8 & bb[c][e / 8] >> e % 8 & 1;
+            if ((int32_t)result[at] != want)
+                return check(false, "row %u column %u is %d, want %d", r, c, (int32_t)result[at], want), false;
+        }
+    return true;
+}
+
+static void type(unsigned a, bool sparse)
+{
+    unsigned good = 0, tried = 0;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct form p = {.a = a, .b = a, .sparse = sparse};
+        if (a == E4M3 || a == E5M2)
+            p.b = E4M3 + any(2);
+        if (a == S8 || a == U8)
+            p.b = S8 + any(2);
+        p.n = round == 0 ? 256 : round == 1 ? 8 : a >= S8 ? 16 * (1 + any(16)) : 8 * (1 + any(32));
+        p.f16 = (a == F16 || a == E4M3 || a == E5M2) && any(3) == 0;
+        p.regs = any(3) == 0;
+        p.add = any(2);
+        p.neg_a = a < S8 && any(4) == 0;
+        p.neg_b = a < S8 && any(4) == 0;
+        p.selector = sparse && types[a].size > 1 ? any(2) : 0;
+        const bool half = a <= BF16, across_b = half && any(2);
+        const unsigned swizzle = any(4), kb = a == B1 ? 32 : types[a].k << sparse;
+        if (across_b && swizzle && p.n * types[a].size % spans[swizzle])
+            p.n = (p.n * 2 + 127) / 128 * 64;
+        p.la = choose(A_AT, types[a].size, 64, a == B1 ? 32 : types[a].k, any(4), half && any(2));
+        p.lb = choose(B_AT, types[p.b].size, p.n, kb, swizzle, across_b);
+        tried++;
+        good += a == B1 ? try_bits(&p) : try_form(&p);
+    }
+    check(good == tried, "%s%s: %u of %u random products", types[a].name, sparse ? ", sparse" : "", good, tried);
 }
 
 int main(void)
 {
-    for (unsigned a = 0; a < sizeof types / sizeof *types; a++) {
-        unsigned good = 0, tried = 0;
-        for (unsigned round = 0; round < ROUNDS; round++) {
-            struct form p = {.a = a, .b = a};
-            if (a == E4M3 || a == E5M2)
-                p.b = E4M3 + any(2);
-            if (a >= S8)
-                p.b = S8 + any(2);
-            p.n = round == 0 ? 256 : round == 1 ? 8 : a >= S8 ? 16 * (1 + any(16)) : 8 * (1 + any(32));
-            p.f16 = (a == F16 || a == E4M3 || a == E5M2) && any(3) == 0;
-            p.regs = any(3) == 0;
-            p.add = any(2);
-            p.neg_a = a < S8 && any(4) == 0;
-            p.neg_b = a < S8 && any(4) == 0;
-            const bool half = a <= BF16, across_b = half && any(2);
-            const unsigned sb = across_b ? any(4) : any(4);
-            if (across_b && sb && p.n * types[a].size % spans[sb])
-                p.n = (p.n * 2 + 127) / 128 * 64;
-            p.la = choose(A_AT, types[a].size, 64, types[a].k, any(4), half && any(2));
-            p.lb = choose(B_AT, types[p.b].size, p.n, types[a].k, sb, across_b);
-            tried++;
-            good += try_form(&p);
-        }
-        check(good == tried, "%s: %u of %u random products", types[a].name, good, tried);
-    }
+    for (unsigned a = 0; a < TYPES; a++)
+        for (unsigned sparse = 0; sparse < 2; sparse++)
+            type(a, sparse);
+    type(B1, false);
     expect_fault(
         "a descriptor outside shared memory",
         KERNEL(".reg .b32 %z<4>; mov.u64 %rd5, 0x3fff; "

@@ -331,6 +331,32 @@ static void expand_offsets(struct ptx_parser *p, struct ptx_instr *in)
     }
 }
 
+/* table[register+constant] is an address of its own; the offset is one of 32 bits, without a sign. */
+static void expand_index(struct ptx_parser *p, struct ptx_instr *in)
+{
+    for (unsigned k = 0; k < in->nsrc; k++) {
+        struct ptx_opnd *o = &in->src[k], base = {.kind = PTX_O_SYM, .reg = -1, .sym = o->sym};
+        const struct ptx_var *v = o->sym >= 0 ? ptx_symbol(p->f, o->sym) : NULL;
+        if ((o->kind != PTX_O_ADDR && o->kind != PTX_O_SYM) || o->sym < 0 || o->reg < 0)
+            continue;
+        const struct ptx_reg *r = &p->f->reg[o->reg];
+        const unsigned size = ptx_type_size(r->type);
+        if (!v || (size != 4 && size != 8) || ptx_type_is_float(r->type))
+            ptx_fail(p->ctx, in->line, r->name, strlen(r->name),
+                     "an index is a register of 32 or 64 bits, of an array");
+        if (o->kind == PTX_O_ADDR && in->space == PTX_SP_NONE && v->space != PTX_SP_GLOBAL)
+            ptx_fail(p->ctx, in->line, r->name, strlen(r->name), "an element by a register needs the state space");
+        int32_t at = size == 8 ? convert(p, in, PTX_U32, PTX_U64, o->reg) : o->reg;
+        const struct ptx_opnd by[] = {reg_opnd(at), imm_opnd(ptx_type_size(v->type)), imm_opnd((uint32_t)o->imm)};
+        at = part(p, in, PTX_OP_MAD, PTX_U32, PTX_F_LO, by, 3);
+        const bool narrow = o->kind == PTX_O_SYM && ptx_type_size(in->type[0]) == 4;
+        const unsigned type = narrow ? PTX_U32 : PTX_U64;
+        at = narrow ? at : convert(p, in, PTX_U64, PTX_U32, at);
+        at = binary(p, in, PTX_OP_ADD, type, at, reg_opnd(unary(p, in, PTX_OP_MOV, type, base)));
+        *o = (struct ptx_opnd){.kind = o->kind == PTX_O_SYM ? PTX_O_REG : PTX_O_ADDR, .reg = at, .sym = -1};
+    }
+}
+
 /* A texture or surface reference is a variable that holds the handle of a texture or surface object:
  * [name, {x, y}] becomes a load of the handle and [register, {x, y}]. */
 static void expand_reference(struct ptx_parser *p, struct ptx_instr *in)
@@ -496,6 +522,7 @@ void ptx_expand(struct ptx_parser *p, struct ptx_instr *in)
 {
     expand_even_block(p, in);
     expand_sums(p, in);
+    expand_index(p, in);
     expand_offsets(p, in);
     expand_negations(p, in);
     expand_reference(p, in);

@@ -141,6 +141,22 @@ static bool read_sreg(struct ptx_parser *p, const struct ptx_tok *t, struct ptx_
     return true;
 }
 
+/* Behind an array: [constant], [register] or [register+constant]. It counts elements of the array's type, single ones
+ * where that has several dimensions or is of vectors, as ptxas has it. */
+static void read_index(struct ptx_parser *p, struct ptx_opnd *o)
+{
+    struct ptx_lex *l = &p->lex;
+    const struct ptx_var *v = ptx_symbol(p->f, o->sym);
+    uint64_t at = 0;
+    ptx_next(l);
+    if (l->tok.kind == PTX_T_IDENT && (o->reg = ptx_find_reg(p, l->tok.s, l->tok.len)) >= 0)
+        ptx_next(l);
+    if (o->reg < 0 || ptx_accept(l, '+'))
+        at = ptx_const_int(l, "array index", 0, INT32_MAX);
+    o->imm = v ? at * ptx_type_size(v->type) : 0;
+    ptx_expect(l, ']', "after an array index");
+}
+
 /* A variable or function; an array may have [index] behind it. */
 static bool read_symbol(struct ptx_parser *p, const struct ptx_tok *t, struct ptx_opnd *o)
 {
@@ -163,13 +179,8 @@ static bool read_symbol(struct ptx_parser *p, const struct ptx_tok *t, struct pt
     o->kind = PTX_O_SYM;
     if (o->sym < 0)
         return false;
-    if (ptx_is(l, '[')) {
-        const struct ptx_var *v = ptx_symbol(p->f, o->sym);
-        ptx_next(l);
-        uint64_t i = ptx_const_int(l, "array index", 0, INT32_MAX);
-        o->imm = v && v->row[0] ? i * v->row[0] : 0;
-        ptx_expect(l, ']', "after an array index");
-    }
+    if (ptx_is(l, '['))
+        read_index(p, o);
     return true;
 }
 

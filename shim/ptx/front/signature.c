@@ -206,6 +206,8 @@ static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, str
             o->kind = PTX_O_ADDR;
         if (o->kind != PTX_O_ADDR)
             ptx_bad_operand(p, &t, in, "expected an address in brackets");
+        if (o->sym >= 0) /* by a register: an index (expand.c) */
+            return;
         if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) < 4)
             ptx_bad_operand(p, &t, in, "address register is narrower than 32 bits");
         if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) == 4 &&
@@ -226,6 +228,7 @@ static void read_loose(struct ptx_parser *p, struct ptx_instr *in)
         return;
     bool dst = !ptx_is(l, '[') && !ptx_starts_expr(l) &&
                (in->op != PTX_OP_TCGEN05 || !strncmp(in->opcode, "tcgen05.ld", 10));
+    const bool two = !strncmp(in->opcode, "tcgen05.ld.red", 14); /* what was loaded, and the least of it */
     do {
         struct ptx_opnd o;
         ptx_read_any(p, in, PTX_NONE, 0, &o);
@@ -233,6 +236,8 @@ static void read_loose(struct ptx_parser *p, struct ptx_instr *in)
             in->dst[in->ndst++] = o;
             if (ptx_accept(l, '|'))
                 ptx_read_any(p, in, 0, 0, &in->dst[in->ndst++]);
+        } else if (two && in->ndst == 1) {
+            in->dst[in->ndst++] = o;
         } else if (in->nsrc < 4) {
             in->src[in->nsrc++] = o;
         } else if (n == sizeof rest / sizeof rest[0]) {

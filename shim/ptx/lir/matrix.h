@@ -101,6 +101,22 @@ static inline struct lir_mx_sparse lir_mx_sparse(const struct lir_matrix *x)
     const unsigned bits = lir_mx[x->a].bits, chunk = bits == 32 ? 2 : bits == 4 ? 8 : 4;
     return (struct lir_mx_sparse){chunk, x->k / chunk, x->k / chunk / 4};
 }
+/* The columns of chunk c's elements, of so many bits, by its four bits of metadata; how many they are. */
+static inline unsigned lir_mx_kept(unsigned bits, unsigned c, unsigned code, uint8_t column[4])
+{
+    const unsigned low = code & 3, high = code >> 2 & 3;
+    switch (bits) {
+    case 32: /* halves of an element are counted */ column[0] = (uint8_t)(2 * c + low / 2); return 1;
+    case 4: /* pairs of elements are */
+        for (unsigned e = 0; e < 4; e++)
+            column[e] = (uint8_t)(8 * c + 2 * (e < 2 ? low : high) + e % 2);
+        return 4;
+    default:
+        column[0] = (uint8_t)(4 * c + low);
+        column[1] = (uint8_t)(4 * c + high);
+        return 2;
+    }
+}
 
 /* Tile that register r holds: rows 8 * row..., and along k or n the col-th. */
 struct lir_mx_tile {

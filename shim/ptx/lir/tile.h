@@ -15,7 +15,8 @@ enum lir_tile_kind {
     LIR_TILE_TCMMA,
     LIR_TILE_TM_ALLOC,   /* tcgen05.alloc: row 0: address that hears of it, 1: columns */
     LIR_TILE_TM_DEALLOC, /* row 0: address in tensor memory, 1: columns */
-    LIR_TILE_TM_LD,      /* row 0: address, then p[2] registers; p[1]: shape, p[3]: columns from half to half */
+    LIR_TILE_TM_LD,      /* row 0: address, then p[2] registers; p[1]: shape, p[3]: columns from half to half;
+                            p[4]: LIR_TM_RED_*, with a last row for what it gives */
     LIR_TILE_TM_ST,
     LIR_TILE_TM_CP,     /* row 0: address, 1: descriptor; p[1]: shape */
     LIR_TILE_TM_COMMIT, /* row 0: mbarrier, 1: mask of blocks */
@@ -159,7 +160,8 @@ static inline bool lir_wg_fits(const struct lir_tile *x)
            x->p[2] == 256 / lir_tile_bits(a) << !!(x->p[0] & LIR_WG_SPARSE) && x->p[2] % lir_tile_per_chunk(b) == 0;
 }
 
-/* Rows of TCMMA, p[1]: kind, p[2]: scale factors of a row, p[3]: sums taken in are scaled by 2^-p[3]. */
+/* Rows of TCMMA, p[1]: kind, p[2]: scale factors of a row, p[3]: sums taken in are scaled by 2^-p[3]. META: metadata of
+ * a sparse A in tensor memory; ZERO: the descriptor of columns that .ws leaves zero. */
 enum {
     LIR_TC_D,
     LIR_TC_A,
@@ -168,13 +170,32 @@ enum {
     LIR_TC_ADD,
     LIR_TC_SCALE_A,
     LIR_TC_SCALE_B,
+    LIR_TC_META,
+    LIR_TC_ZERO,
     LIR_TC_MASKS,
     LIR_TC_ROWS = LIR_TC_MASKS + 8
 };
-enum { LIR_TC_A_TENSOR = 1, LIR_TC_PAIR = 2, LIR_TC_MASK = 4, LIR_TC_SCALED = 8 };
+enum {
+    LIR_TC_A_TENSOR = 1,
+    LIR_TC_PAIR = 2,
+    LIR_TC_MASK = 4,
+    LIR_TC_SCALED = 8,
+    LIR_TC_SPARSE = 16,
+    LIR_TC_WS = 32,
+    LIR_TC_ZEROES = 64 /* there is a row ZERO */
+};
 enum { LIR_TC_F16, LIR_TC_TF32, LIR_TC_F8F6F4, LIR_TC_I8, LIR_TC_MXF8F6F4, LIR_TC_MXF4, LIR_TC_MXF4NVF4, LIR_TC_KINDS };
 /* p[0] of TM_*, beside LIR_TILE_*; shapes */
 enum { LIR_TM_PAIR = 256, LIR_TM_MULTICAST = 512, LIR_TM_PACKED = 1024 };
+enum {
+    LIR_TM_RED_U32 = 1,
+    LIR_TM_RED_S32,
+    LIR_TM_RED_F32,
+    LIR_TM_RED_TYPE = 3,
+    LIR_TM_RED_MAX = 4,
+    LIR_TM_RED_ABS = 8,
+    LIR_TM_RED_NAN = 16
+};
 enum { LIR_TM_32X32, LIR_TM_16X64, LIR_TM_16X128, LIR_TM_16X256, LIR_TM_16X32X2, LIR_TM_SHAPES };
 enum {
     LIR_TM_CP_128X256,
@@ -212,7 +233,7 @@ static inline uint32_t lir_tile_rows(const struct lir_tile *x)
     case LIR_TILE_TM_COMMIT: return 2;
     case LIR_TILE_TM_CP: return x->p[1] < LIR_TM_CP_SHAPES ? 2 : 0;
     case LIR_TILE_TM_LD:
-    case LIR_TILE_TM_ST: return x->p[1] < LIR_TM_SHAPES && x->p[2] <= 128 ? 1 + x->p[2] : 0;
+    case LIR_TILE_TM_ST: return x->p[1] < LIR_TM_SHAPES && x->p[2] <= 128 ? 1 + x->p[2] + (x->p[4] != 0) : 0;
     default: return 0;
     }
 }

@@ -160,15 +160,7 @@ static void find_columns(struct t0_warp *w, const struct product *p, uint8_t *co
             const unsigned word = bits > 8 ? c / 4 : c / 8 * 2 + row / 8;
             const unsigned shift = bits > 8 ? row / 8 * 16 + c % 4 * 4 : c % 8 * 4;
             const unsigned lane = row % 8 * 4 + ((first * s.words + word) & 3);
-            const u32 code = meta[lane] >> shift, low = code & 3, high = code >> 2 & 3;
-            switch (bits) {
-            case 32: /* halves of an element are counted */ *column++ = (uint8_t)(2 * c + low / 2); break;
-            case 4: /* pairs of elements are */
-                for (unsigned e = 0; e < 4; e++)
-                    *column++ = (uint8_t)(8 * c + 2 * (e < 2 ? low : high) + e % 2);
-                break;
-            default: *column++ = (uint8_t)(4 * c + low); *column++ = (uint8_t)(4 * c + high);
-            }
+            column += lir_mx_kept(bits, c, meta[lane] >> shift, column);
         }
 }
 /* sum[m][n] += a[m][.] * b[column][n]; what A lacks is not multiplied. */

@@ -6,9 +6,10 @@ struct job {
     const struct lir_insn *i;
     const struct lir_tile *x;
     unsigned lane, m, n, k; /* m: rows of one block */
+    unsigned ka;            /* columns of A that are stored: half of a sparse one's */
     unsigned fa, fb;
     u32 desc; /* the instruction descriptor */
-    bool pair;
+    bool pair, sparse, ws;
 };
 
 static u32 word_of(const struct job *j, unsigned row) { return t0_tile_u32(j->w, j->x, row, j->lane); }
@@ -37,18 +38,27 @@ static void read_descriptor(struct job *j)
     const u32 d = j->desc;
     const unsigned m = (d >> 24 & 31) * 16, n = (d >> 17 & 63) * 8, sums = d >> 4 & 3;
     const bool scaled = j->x->p[0] & LIR_TC_SCALED, whole = j->x->p[1] == LIR_TC_I8;
-    const bool rows = j->pair ? m == 128 || m == 256 : m == 64 || m == 128;
-    if (d >> 2 & 1)
-        refuse(j->w, j->i, "instruction descriptor: sparse, but the instruction is not");
-    if (!rows || !n || n > 256 || (j->m == 128 && n % 16))
+    const bool rows = j->pair ? m == 128 || m == 256 : m == 64 || m == 128 || (j->ws && m == 32);
+    const bool columns = j->ws ? n == 64 || n == 128 || n == 256 : n && n <= 256;
+    if (j->sparse != (d >> 2 & 1))
+        refuse(j->w, j->i, "instruction descriptor: sparse, and the instruction is not, or the other way round");
+    if (!rows || !columns || (m > 64 && n % 16))
         refuse(j->w, j->i, "instruction descriptor: no such shape");
     if (!scaled && (whole ? sums != 2 : sums > 1))
         refuse(j->w, j->i, "instruction descriptor: no such type of sums");
     j->m = j->pair ? m / 2 : m;
+    /* CuTe's fragments of metadata (mma_traits_sm100_frag.hpp) are of 128 lanes; of fewer only those of .ws */
+    if (j->sparse && !j->ws && j->m != 128)
+        refuse(j->w, j->i, "sparse products of 64 rows of a block are not supported");
+    if (j->ws && j->m != 128 && j->x->p[0] & LIR_TC_A_TENSOR)
+        refuse(j->w, j->i, "tcgen05.mma.ws of fewer than 128 rows of A in tensor memory is not supported");
     j->n = n;
     j->fa = format_of(j, d >> 7 & 7);
     j->fb = format_of(j, d >> 10 & 7);
-    j->k = 2 * lir_tile_per_chunk(j->fa);
+    j->ka = 2 * lir_tile_per_chunk(j->fa);
+    j->k = j->ka << j->sparse;
+    if (j->x->p[0] & LIR_TC_A_TENSOR && (j->fa == LIR_TILE_E2M3 || j->fa == LIR_TILE_E3M2 || j->fa == LIR_TILE_E2M1))
+        refuse(j->w, j->i, "elements of 6 or 4 bits of an A in tensor memory are not supported");
     if (lir_tile_per_chunk(j->fb) != lir_tile_per_chunk(j->fa))
         refuse(j->w, j->i, "instruction descriptor: types of two widths");
 }
@@ -58,11 +68,11 @@ static unsigned lane_of(const struct job *j, unsigned row, unsigned *column)
 {
     if (j->m == 128)
         return row;
-    if (j->pair) {
-        const bool second = column && *column >= j->n / 2;
-        if (second)
-            *column -= j->n / 2;
-        return row + (second ? 64 : 0);
+    if (j->pair || j->ws) { /* groups of columns lie below each other */
+        const unsigned each = j->n * j->m / 128, group = column ? *column / each : 0;
+        if (column)
+            *column -= group * each;
+        return row + group * j->m;
     }
     return row / 16 * 32 + row % 16;
 }
@@ -76,26 +86,49 @@ static u32 *cell(const struct job *j, struct t0_tensor *t, u32 address, unsigned
     return &t->cell[lane][column];
 }
 
+/* Four bits of metadata of a chunk of a row: 32 bits a row of the chunks of 16 and 32 bits (CuTe's tmem_e_frg: eight
+ * lanes hold two rows' first half, the next eight the second), 64 bits of smaller ones, in the row's own lane. */
+static unsigned metadata(const struct job *j, struct t0_tensor *t, unsigned row, unsigned chunk)
+{
+    const u32 address = word_of(j, LIR_TC_META);
+    if (lir_tile_bits(j->fa) <= 8)
+        return *cell(j, t, address, row, chunk / 8) >> chunk % 8 * 4 & 15;
+    return *cell(j, t, address, row / 16 * 16 + row % 8 + chunk / 4 * 8, j->desc & 3) >>
+               (row / 8 % 2 * 16 + chunk % 4 * 4) &
+           15;
+}
+
+/* Columns of the elements that the rows of a sparse A have. */
+static void find_columns(const struct job *j, struct t0_tensor *t, uint8_t *column)
+{
+    const unsigned bits = lir_tile_bits(j->fa), chunks = j->k / (bits == 32 ? 2 : bits == 4 ? 8 : 4);
+    if ((j->desc & 3) > (bits > 8 ? 1 : 0))
+        refuse(j->w, j->i, "instruction descriptor: no such sparsity selector");
+    for (unsigned r = 0; r < j->m; r++)
+        for (unsigned c = 0; c < chunks; c++)
+            column += lir_mx_kept(bits, c, metadata(j, t, r, c), column);
+}
+
 /* A of one block: from its shared memory or its tensor memory. */
 static void read_a(const struct job *j, struct scratch *s, unsigned rank, struct t0_tensor *t)
 {
     if (!(j->x->p[0] & LIR_TC_A_TENSOR)) {
         struct matrix m = open_matrix(j->w, j->i, t0_tile_u64(j->w, j->x, LIR_TC_A, j->lane), true);
         m.window = t0_tile_window(j->w, rank);
-        read_matrix(&m, s->a, j->m, j->k, j->k, 1, j->fa, j->desc >> 15 & 1);
+        read_matrix(&m, s->a, j->m, j->ka, j->ka, 1, j->fa, j->desc >> 15 & 1);
         return;
     }
     struct widen wide;
     const u32 address = word_of(j, LIR_TC_A);
     widen_make(&wide, j->fa);
     for (unsigned r = 0; r < j->m; r++)
-        for (unsigned c = 0; c < j->k / wide.n; c++) {
+        for (unsigned c = 0; c < j->ka / wide.n; c++) {
             f32 e[32];
             u32 raw[4];
             for (unsigned q = 0; q < 4; q++)
                 raw[q] = *cell(j, t, address, lane_of(j, r, NULL), 4 * c + q);
             widen_chunk(&wide, e, (const uint8_t *)raw);
-            memcpy(s->a + r * j->k + c * wide.n, e, wide.n * sizeof *e);
+            memcpy(s->a + r * j->ka + c * wide.n, e, wide.n * sizeof *e);
         }
 }
 
@@ -152,6 +185,10 @@ static void rows_of(const struct job *j, struct scratch *s, unsigned rank, bool 
     const bool scaled = j->x->p[0] & LIR_TC_SCALED, whole = j->x->p[1] == LIR_TC_I8, half = !scaled && !whole && !sums;
     const f32 down = ldexpf(1, -(int)j->x->p[3]);
     read_a(j, s, rank, t);
+    if (j->sparse) {
+        find_columns(j, t, s->raw);
+        spread(s->a, s->raw, j->m, j->k);
+    }
     if (!scaled && !whole && j->desc >> 13 & 1)
         negate(s->a, j->m * j->k);
     if (scaled)
@@ -185,13 +222,21 @@ HANDLER(TCMMA)
 {
     const struct lir_tile *x = t0_tile_of(w, i);
     const unsigned lane = (unsigned)__builtin_ctz(MASK), own = t0_tile_own_rank(w);
-    struct job j = {.w = w, .i = i, .x = x, .lane = lane, .pair = x->p[0] & LIR_TC_PAIR};
+    struct job j = {.w = w,
+                    .i = i,
+                    .x = x,
+                    .lane = lane,
+                    .pair = x->p[0] & LIR_TC_PAIR,
+                    .sparse = x->p[0] & LIR_TC_SPARSE,
+                    .ws = x->p[0] & LIR_TC_WS};
     struct scratch *s = t0_scratch(w, i);
     const unsigned even = j.pair ? own & ~1u : own;
     const bool add = T0_PRED(w, t0_tile_row(w, x, LIR_TC_ADD)) >> lane & 1;
     w->at = i;
     if (j.pair && even + 1 >= w->block->cluster->size)
         refuse(w, i, "cta_group::2 without the other block of the pair");
+    if (x->p[0] & LIR_TC_ZEROES && t0_tile_u64(w, x, LIR_TC_ZERO, lane))
+        refuse(w, i, "tcgen05.mma.ws with columns that are left zero is not supported");
     j.desc = word_of(&j, LIR_TC_DESCRIPTOR);
     read_descriptor(&j);
     for (unsigned rank = even; rank <= even + j.pair; rank++) {

@@ -4,6 +4,7 @@
 #ifndef CUMU_PTX_TIER0_ALU_TILE_H
 #define CUMU_PTX_TIER0_ALU_TILE_H
 
+#include "ptx/lir/matrix.h"
 #include "ptx/lir/tensor_map.h"
 #include "ptx/tier0/alu.h"
 #include "ptx/tier0/tile.h"
@@ -12,7 +13,7 @@ typedef f32 f32x8 __attribute__((vector_size(32)));
 
 /* Scratch memory of one product, of the worker: too much for a fibre's stack. */
 struct scratch {
-    f32 sum[256 * 256], a[256 * 64], b[64 * 256];
+    f32 sum[256 * 256], a[256 * 64], b[128 * 256];
     uint8_t raw[256 * 32];
 };
 _Static_assert(sizeof(struct scratch) <= T0_SCRATCH, "room");
@@ -197,6 +198,18 @@ static inline void read_matrix(const struct matrix *m, f32 *out, unsigned rows, 
                 for (unsigned x = 0; x < t.n; x++)
                     out[(c * t.n + x) * by_row + kk * by_k] = e[x];
             }
+    }
+}
+
+/* Rows of a sparse matrix: what is stored of each, k / 2 elements, goes to its columns, where the others are 0. */
+static inline void spread(f32 *a, const uint8_t *column, unsigned rows, unsigned k)
+{
+    const unsigned stored = k / 2;
+    for (unsigned r = rows; r-- > 0;) {
+        f32 whole[128] = {0};
+        for (unsigned e = 0; e < stored; e++)
+            whole[column[r * stored + e] & 127] = a[r * stored + e];
+        memcpy(a + r * k, whole, k * sizeof *a);
     }
 }
 

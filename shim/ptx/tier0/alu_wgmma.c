@@ -26,26 +26,8 @@ static void find_columns(struct t0_warp *w, const struct lir_tile *x, unsigned m
             const unsigned word = bits > 8 ? c / 4 : c / 8 * 2 + row / 8;
             const unsigned shift = bits > 8 ? row / 8 * 16 + c % 4 * 4 : c % 8 * 4;
             const unsigned lane = row % 8 * 4 + ((first * words + word) & 3);
-            const u32 code = row_word(w, x, meta, lane) >> shift;
-            if (bits == 32) {
-                *column++ = (uint8_t)(2 * c + (code & 3) / 2);
-            } else {
-                *column++ = (uint8_t)(4 * c + (code & 3));
-                *column++ = (uint8_t)(4 * c + (code >> 2 & 3));
-            }
+            column += lir_mx_kept(bits, c, row_word(w, x, meta, lane) >> shift, column);
         }
-}
-
-static void spread(f32 *a, const uint8_t *column, unsigned k)
-{
-    f32 line[64];
-    for (unsigned r = 16; r-- > 0;) {
-        memcpy(line, a + r * (k / 2), k / 2 * sizeof *line);
-        f32 whole[128] = {0};
-        for (unsigned e = 0; e < k / 2; e++)
-            whole[column[r * (k / 2) + e] & 127] = line[e];
-        memcpy(a + r * k, whole, k * sizeof *a);
-    }
 }
 
 static void multiply_bits(f32 *sum, const struct matrix *ma, const uint8_t *raw, const struct matrix *mb, unsigned n,
@@ -120,7 +102,7 @@ HANDLER(WGMMA)
         }
         if (sparse) {
             find_columns(w, x, rm, s->raw);
-            spread(s->a, s->raw, k);
+            spread(s->a, s->raw, 16, k);
         }
         read_matrix(&mb, s->b, n, k, 1, n, fb, x->p[0] & LIR_WG_TRANS_B);
         if (x->p[0] & LIR_WG_NEG_A)

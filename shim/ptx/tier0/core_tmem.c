@@ -68,6 +68,37 @@ static void find_cell(const struct lir_tile *x, unsigned lane, unsigned r, unsig
     }
 }
 
+/* Of two words the one that tcgen05.ld.red keeps; NaNs as min and max have them. */
+static uint32_t better(uint32_t how, uint32_t a, uint32_t b)
+{
+    const bool max = how & LIR_TM_RED_MAX;
+    const uint32_t type = how & LIR_TM_RED_TYPE;
+    if (type == LIR_TM_RED_U32)
+        return (a < b) == max ? b : a;
+    if (type == LIR_TM_RED_S32)
+        return ((int32_t)a < (int32_t)b) == max ? b : a;
+    const uint32_t nan = 0x7fffffff;
+    const bool an = (a & nan) > 0x7f800000, bn = (b & nan) > 0x7f800000;
+    if (an || bn)
+        return an == bn || how & LIR_TM_RED_NAN ? nan : an ? b : a;
+    /* by sign and magnitude, so that -0 is below +0 */
+    const int32_t ka = (int32_t)(a >> 31 ? ~(a & nan) : a), kb = (int32_t)(b >> 31 ? ~(b & nan) : b);
+    return (ka < kb) == max ? b : a;
+}
+
+static void reduce(struct t0_warp *w, const struct lir_tile *x, unsigned n)
+{
+    uint32_t *to = T0_U32(w, t0_tile_row(w, x, 1 + n));
+    const uint32_t clear = x->p[4] & LIR_TM_RED_ABS ? 0x80000000u : 0;
+    T0_FOR_LANES(l, w->l.mask)
+    {
+        uint32_t best = T0_U32(w, t0_tile_row(w, x, 1))[l] & ~clear;
+        for (unsigned r = 1; r < n; r++)
+            best = better(x->p[4], best, T0_U32(w, t0_tile_row(w, x, 1 + r))[l] & ~clear);
+        to[l] = best;
+    }
+}
+
 /* Between a warp's registers and its quarter of the lanes. */
 static void transfer(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x, bool store)
 {
@@ -95,6 +126,8 @@ static void transfer(struct t0_warp *w, const struct lir_insn *i, const struct l
                 reg[l] = packed ? (c[0] & 0xffff) | c[1] << 16 : c[0];
         }
     }
+    if (x->p[4])
+        reduce(w, x, n);
 }
 
 /* ---- tcgen05.cp ---- */

@@ -30,6 +30,20 @@ static void tensor_address(struct lir_tile_maker *t)
     lir_tile_address(t, o, PTX_SP_NONE, 0);
 }
 
+/* .max.abs.NaN.f32 of tcgen05.ld.red. */
+static uint32_t reduction(struct lir_lower *l, const struct ptx_instr *i)
+{
+    const uint32_t type = lir_has(i, "u32")   ? LIR_TM_RED_U32
+                          : lir_has(i, "s32") ? LIR_TM_RED_S32
+                          : lir_has(i, "f32") ? LIR_TM_RED_F32
+                                              : 0;
+    const bool abs = lir_has(i, "abs"), nan = lir_has(i, "NaN");
+    if (!type || lir_has(i, "min") == lir_has(i, "max") || ((abs || nan) && type != LIR_TM_RED_F32) ||
+        lir_has(i, "pack::16b"))
+        lir_refuse(l, "tcgen05.ld.red takes .min or .max of u32, s32 or f32");
+    return type | (lir_has(i, "max") ? LIR_TM_RED_MAX : 0) | (abs ? LIR_TM_RED_ABS : 0) | (nan ? LIR_TM_RED_NAN : 0);
+}
+
 /* .32x32b.x8: N, and registers of a lane. */
 static void lower_transfer(struct lir_lower *l, const struct ptx_instr *i, bool store)
 {
@@ -44,8 +58,6 @@ static void lower_transfer(struct lir_lower *l, const struct ptx_instr *i, bool 
     struct lir_tile_maker t;
     unsigned n = 0, have = 1;
     lir_tile_begin(l, i, &t, store ? LIR_TILE_TM_ST : LIR_TILE_TM_LD);
-    if (lir_has(i, "red"))
-        lir_fail(l, "tcgen05.ld.red is not supported");
     t.x.p[1] = LIR_TM_SHAPES;
     for (unsigned k = 0; k < sizeof shapes / sizeof *shapes; k++)
         if (lir_has(i, shapes[k].word)) {
@@ -60,6 +72,9 @@ static void lower_transfer(struct lir_lower *l, const struct ptx_instr *i, bool 
         if (lir_has(i, word))
             t.x.p[2] = n * x;
     }
+    t.x.p[4] = lir_has(i, "red") ? reduction(l, i) : 0;
+    if (t.x.p[4] && t.x.p[1] != LIR_TM_32X32)
+        lir_fail(l, "tcgen05.ld.red of a shape other than .32x32b is not supported");
     tensor_address(&t);
     if (t.x.p[1] == LIR_TM_16X32X2) {
         const struct ptx_opnd *split = lir_tile_next(&t);
@@ -73,12 +88,18 @@ static void lower_transfer(struct lir_lower *l, const struct ptx_instr *i, bool 
         have = v->n;
         v = &l->f->opnd[v->first];
     }
-    if (!t.x.p[2] || t.x.p[2] > 128 || have != t.x.p[2] || i->ndst != !store)
+    if (!t.x.p[2] || t.x.p[2] > 128 || have != t.x.p[2] || i->ndst != !store + (t.x.p[4] != 0))
         lir_fail(l, "%u registers; expected %u", have, t.x.p[2]);
     for (unsigned k = 0; k < have; k++) {
         if (v[k].kind == PTX_O_REG && ptx_type_size(l->f->reg[v[k].reg].type) != 4)
             lir_fail(l, "register of the wrong width");
         lir_tile_row(&t, store ? lir_source(l, &v[k], LIR_CLASS_32) : lir_dest(l, &v[k]));
+    }
+    if (t.x.p[4]) {
+        const struct ptx_opnd *red = &i->dst[1];
+        if (red->kind != PTX_O_REG || ptx_type_size(l->f->reg[red->reg].type) != 4)
+            lir_fail(l, "register of the wrong width");
+        lir_tile_row(&t, lir_dest(l, red));
     }
     lir_tile_end(&t, LIR_TILE, true);
 }
@@ -120,6 +141,14 @@ static void lower_commit(struct lir_lower *l, const struct ptx_instr *i)
     lir_tile_end(&t, LIR_TILE, false);
 }
 
+/* One whose row is a register's. */
+static uint32_t plain_tensor_address(struct lir_lower *l, const struct ptx_opnd *o)
+{
+    if (o->kind != PTX_O_ADDR || o->reg < 0 || o->imm || lir_reg_class(l, o->reg) != LIR_CLASS_32)
+        lir_fail(l, "expected an address of tensor memory");
+    return l->reg[o->reg];
+}
+
 static void lower_mma(struct lir_lower *l, const struct ptx_instr *i)
 {
     static const struct {
@@ -139,14 +168,18 @@ static void lower_mma(struct lir_lower *l, const struct ptx_instr *i)
         }
     if (t.x.p[1] == LIR_TC_KINDS)
         lir_fail(l, "no such kind of product");
-    if (lir_has(i, "sp") || lir_has(i, "ws") || lir_has(i, "ashift"))
-        lir_fail(l, "tcgen05.mma.sp, .ws and .ashift are not supported");
+    if (lir_has(i, "ashift")) /* no public text says which row a row takes */
+        lir_fail(l, "tcgen05.mma with .ashift is not supported");
+    const bool sparse = lir_has(i, "sp"), ws = lir_has(i, "ws");
     if (t.x.p[1] == LIR_TC_MXF4NVF4 && (lir_has(i, "scale_vec::2X") || lir_has(i, "block32")))
         t.x.p[2] = 2;
     const bool scaled = t.x.p[2] != 0;
     if (scaled != lir_has(i, "block_scale"))
         lir_refuse(l, "block_scale goes with the kinds mxf8f6f4, mxf4 and mxf4nvf4");
-    t.x.p[0] = pair_flag(i, LIR_TC_PAIR) | (scaled ? LIR_TC_SCALED : 0);
+    t.x.p[0] = pair_flag(i, LIR_TC_PAIR) | (scaled ? LIR_TC_SCALED : 0) | (sparse ? LIR_TC_SPARSE : 0) |
+               (ws ? LIR_TC_WS : 0);
+    if (ws && (scaled || t.x.p[0] & LIR_TC_PAIR))
+        lir_refuse(l, "tcgen05.mma.ws is of one block and without block scales");
     tensor_address(&t);
     if (t.at < t.n && t.o[t.at]->kind == PTX_O_ADDR) {
         t.x.p[0] |= LIR_TC_A_TENSOR;
@@ -155,19 +188,20 @@ static void lower_mma(struct lir_lower *l, const struct ptx_instr *i)
         lir_tile_value(&t, lir_tile_next(&t), LIR_CLASS_64);
     }
     lir_tile_value(&t, lir_tile_next(&t), LIR_CLASS_64);
+    const struct ptx_opnd *meta = sparse ? lir_tile_next(&t) : NULL;
     lir_tile_value(&t, lir_tile_next(&t), LIR_CLASS_32);
     const uint32_t at = t.x.first;
     for (unsigned k = LIR_TC_ADD; k < LIR_TC_ROWS; k++)
         lir_tile_row(&t, LIR_SINK);
+    if (meta)
+        ((uint32_t *)l->operands.p)[at + LIR_TC_META] = plain_tensor_address(l, meta);
     /* the rows behind come in another order than the operands */
     unsigned k = LIR_TC_SCALE_A;
     for (; scaled && k <= LIR_TC_SCALE_B; k++) {
-        const struct ptx_opnd *o = lir_tile_next(&t);
-        if (o->kind != PTX_O_ADDR || o->reg < 0 || o->imm || lir_reg_class(l, o->reg) != LIR_CLASS_32)
-            lir_fail(l, "expected an address of tensor memory");
-        ((uint32_t *)l->operands.p)[at + k] = l->reg[o->reg];
+        const uint32_t row = plain_tensor_address(l, lir_tile_next(&t));
+        ((uint32_t *)l->operands.p)[at + k] = row;
     }
-    if (t.at < t.n && t.o[t.at]->kind == PTX_O_VEC) {
+    if (!ws && t.at < t.n && t.o[t.at]->kind == PTX_O_VEC) {
         const struct ptx_opnd *o = lir_tile_next(&t);
         if (o->n != (t.x.p[0] & LIR_TC_PAIR ? 8 : 4))
             lir_refuse(l, "the lanes of each block have four words of a mask");
@@ -179,7 +213,14 @@ static void lower_mma(struct lir_lower *l, const struct ptx_instr *i)
     ((uint32_t *)l->operands.p)[at + LIR_TC_ADD] = lir_source(l, add, LIR_CLASS_PRED);
     if (add->kind == PTX_O_REG && lir_reg_class(l, add->reg) != LIR_CLASS_PRED)
         lir_fail(l, "expected a predicate");
-    if (t.at < t.n) {
+    if (ws && t.at < t.n) {
+        const struct ptx_opnd *zero = lir_tile_next(&t);
+        if (zero->kind == PTX_O_REG && lir_reg_class(l, zero->reg) != LIR_CLASS_64)
+            lir_fail(l, "operand of the wrong width");
+        t.x.p[0] |= LIR_TC_ZEROES;
+        const uint32_t row = lir_source(l, zero, LIR_CLASS_64);
+        ((uint32_t *)l->operands.p)[at + LIR_TC_ZERO] = row;
+    } else if (t.at < t.n) {
         const struct ptx_opnd *down = lir_tile_next(&t);
         if (down->kind != PTX_O_IMM || down->imm > 15)
             lir_refuse(l, "sums are scaled by 2^-0 to 2^-15");
@@ -206,7 +247,7 @@ bool lir_lower_tcgen05(struct lir_lower *l, const struct ptx_instr *i)
     else if (lir_has(i, "commit"))
         lower_commit(l, i);
     else if (lir_has(i, "shift"))
-        lir_fail(l, "tcgen05.shift is not supported");
+        lir_fail(l, "tcgen05.shift is not supported"); /* as with .ashift */
     else
         return lir_has(i, "relinquish_alloc_permit") || lir_has(i, "fence::before_thread_sync") ||
                lir_has(i, "fence::after_thread_sync") || lir_has(i, "wait::ld") || lir_has(i, "wait::st");
