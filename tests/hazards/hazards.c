@@ -34,6 +34,8 @@ struct test {
     "Error: Race in global memory reported between " a " access at .* in hazards.cu:77 .* and " b \
     " access .*hazards.cu:"
 #define NOT_WRITTEN(n) "Uninitialized __global__ memory read of size " #n " bytes .* in hazards.cu:77"
+#define USE(r) "add.u32 " r ", " r ", 1;\n"
+#define ONE_BYTE "st.global.u8 [%rd3], %r1;\n"
 #define ARGUMENTS "Barrier error detected. Invalid arguments. .* in hazards.cu:77"
 
 #define IN_WARP "Barrier error detected. Divergent thread.s. in warp. .* in hazards.cu:77"
@@ -65,6 +67,12 @@ static const struct test fixed[] = {
     {"racecheck", "atomic_and_read", "Error: " RACE("Atomic", "Read"),
      A "red.shared.add.u32 [s], 1;\n" B "ld.shared.u32 %r6, [s];",
      A "red.shared.add.u32 [s], 1;\n" SYNC B "ld.shared.u32 %r6, [s];", 1, 64, 0},
+    {"racecheck", "confirmed_by_cas", "Error: Race in global memory reported between Atomic .*77 .* and Read .*77",
+     A "ld.global.u32 %r6, [%rd1];\nLOOP:\nmov.u32 %r7, %r6;\nadd.u32 %r10, %r7, 1;\n"
+       "atom.global.cas.b32 %r6, [%rd1], %r10, %r7;\nsetp.ne.u32 %p1, %r6, %r7;\n@%p1 bra END;",
+     A "ld.global.u32 %r6, [%rd1];\nLOOP:\nmov.u32 %r7, %r6;\nadd.u32 %r10, %r7, 1;\n"
+       "atom.global.cas.b32 %r6, [%rd1], %r7, %r10;\nsetp.ne.u32 %p1, %r6, %r7;\n@%p1 bra LOOP;",
+     8, 64, 0},
     {"racecheck", "init_and_atomic", "Error: " RACE("Write", "Atomic"),
      FIRST "@%p1 bra NEXT;\n" A "st.shared.u32 [s], 0;\nNEXT:\n" B "red.shared.add.u32 [s], 1;",
      FIRST "@%p1 bra NEXT;\n" A "st.shared.u32 [s], 0;\nNEXT:\n" SYNC B "red.shared.add.u32 [s], 1;", 1, 64, 0},
@@ -173,8 +181,8 @@ static const struct test fixed[] = {
      RIGHT_FILLED},
     {"initcheck", "half_filled", NOT_WRITTEN(4), A "ld.global.u32 %r6, [%rd1+2048];",
      A "ld.global.u32 %r6, [%rd1+2040];", 1, 1, HALF},
-    {"initcheck", "a_byte_short", NOT_WRITTEN(4), A "ld.global.u32 %r6, [%rd1+2044];",
-     A "ld.global.u32 %r6, [%rd1+2040];", 1, 1, HALF},
+    {"initcheck", "a_byte_short", NOT_WRITTEN(4), A "ld.global.u32 %r6, [%rd1+2044];\n" USE("%r6"),
+     A "ld.global.u32 %r6, [%rd1+2040];\n" USE("%r6"), 1, 1, HALF},
     {"initcheck", "copied_on_the_device", NOT_WRITTEN(4), A "ld.global.u32 %r6, [%rd1];",
      A "ld.global.u32 %r6, [%rd1];", 1, 1, RIGHT_FILLED | COPIED},
     {"initcheck", "allocated_again", NOT_WRITTEN(4), A "ld.global.u32 %r6, [%rd1];", A "ld.global.u32 %r6, [%rd1];", 1,
@@ -182,8 +190,45 @@ static const struct test fixed[] = {
     {"initcheck", "allocated_async", NOT_WRITTEN(4), A "ld.global.u32 %r6, [%rd1];", A "ld.global.u32 %r6, [%rd1];", 1,
      1, RIGHT_FILLED | ASYNC},
     {"initcheck", "other_threads_wrote", NOT_WRITTEN(4),
-     "st.global.u32 [%rd3], 1;\n" SYNC A "ld.global.u32 %r6, [%rd3+4];",
-     "st.global.v4.u32 [%rd3], {%r1, %r1, %r1, %r1};\n" SYNC A "ld.global.u32 %r6, [%rd3+4];", 1, 32, 0},
+     "st.global.u32 [%rd3], 1;\n" SYNC A "ld.global.u32 %r6, [%rd3+4];\n" USE("%r6"),
+     "st.global.v4.u32 [%rd3], {%r1, %r1, %r1, %r1};\n" SYNC A "ld.global.u32 %r6, [%rd3+4];\n" USE("%r6"), 1, 32, 0},
+    /* structures that are copied with their padding: {u8, u32}, {u32, pad 4, u64}; members that are taken out of it */
+    {"initcheck", "padding_is_a_number", NOT_WRITTEN(4), ONE_BYTE A "ld.global.u32 %r6, [%rd3];\n" USE("%r6"),
+     ONE_BYTE A "ld.global.u32 %r6, [%rd3];\nand.b32 %r7, %r6, 255;\n" USE("%r7") "st.global.u32 [%rd3+12], %r6;", 1,
+     32, 0},
+    {"initcheck", "padding_shifted", NOT_WRITTEN(4),
+     ONE_BYTE A "ld.global.u32 %r6, [%rd3];\nshr.u32 %r7, %r6, 24;\n" USE("%r7"),
+     ONE_BYTE A "ld.global.u32 %r6, [%rd3];\nshl.b32 %r7, %r6, 24;\nshr.s32 %r7, %r7, 24;\n" USE("%r7"), 1, 32, 0},
+    {"initcheck", "padding_permuted", NOT_WRITTEN(4),
+     ONE_BYTE A "ld.global.u32 %r6, [%rd3];\nprmt.b32 %r7, %r6, %r1, 0x4442;\n" USE("%r7"),
+     ONE_BYTE A "ld.global.u32 %r6, [%rd3];\nprmt.b32 %r7, %r6, %r1, 0x4448;\n" USE("%r7"), 1, 32, 0},
+    {"initcheck", "padding_field", NOT_WRITTEN(4),
+     ONE_BYTE A "ld.global.u32 %r6, [%rd3];\nbfe.u32 %r7, %r6, 4, 8;\n" USE("%r7"),
+     ONE_BYTE A "ld.global.u32 %r6, [%rd3];\nbfe.s32 %r7, %r6, 0, 8;\n" USE("%r7"), 1, 32, 0},
+    {"initcheck", "padding_compared", NOT_WRITTEN(8),
+     ONE_BYTE "st.global.u32 [%rd3+4], %r1;\n" A "ld.global.v2.u32 {%r6, %r7}, [%rd3];\nsetp.lt.u32 %p1, %r6, 9;\n"
+              "st.global.v2.u32 [%rd3+8], {%r6, %r7};",
+     ONE_BYTE "st.global.u32 [%rd3+4], %r1;\n" A "ld.global.v2.u32 {%r6, %r7}, [%rd3];\ncvt.u32.u8 %r10, %r6;\n"
+              "setp.lt.u32 %p1, %r10, 9;\nsetp.lt.u32 %p2, %r7, 9;\nselp.b32 %r6, %r6, %r7, %p1;\n"
+              "st.global.v2.u32 [%rd3+8], {%r6, %r7};",
+     1, 32, 0},
+    {"initcheck", "padding_of_another_round", NOT_WRITTEN(4),
+     ONE_BYTE "mov.u32 %r7, 0; mov.u32 %r10, 0;\nLOOP:\nadd.u32 %r10, %r10, %r7;\n" A "ld.global.u32 %r7, [%rd3];\n"
+              "setp.ge.u32 %p1, %r10, 1;\n@%p1 bra END;\nadd.u32 %r10, %r10, 1;\nbra LOOP;",
+     ONE_BYTE "mov.u32 %r7, 0; mov.u32 %r10, 0;\nLOOP:\nst.global.u32 [%rd3+8], %r7;\n" A "ld.global.u32 %r7, [%rd3];\n"
+              "setp.ge.u32 %p1, %r10, 1;\n@%p1 bra END;\nadd.u32 %r10, %r10, 1;\nbra LOOP;",
+     1, 32, 0},
+    {"initcheck", "padding_as_an_address", NOT_WRITTEN(8),
+     ONE_BYTE A "ld.global.u64 %rd5, [%rd3];\nand.b64 %rd5, %rd5, 0xff00;\nand.b64 %rd6, %rd5, 0xff;\n"
+                "add.u64 %rd6, %rd5, %rd1;",
+     ONE_BYTE A "ld.global.u64 %rd5, [%rd3];\nand.b64 %rd6, %rd5, 0xff;\nadd.u64 %rd6, %rd6, %rd1;\n"
+                "mov.b64 {%r6, %r7}, %rd5;\nmov.b64 %rd5, {%r7, %r6};\nst.global.u64 [%rd3+8], %rd5;",
+     1, 32, 0},
+    {"initcheck", "padding_only", NOT_WRITTEN(4),
+     "st.global.u32 [%rd3], 1;\n" A "ld.global.u32 %r6, [%rd3+4];\n" USE("%r6"),
+     "st.global.u32 [%rd3], 1;\n" A "ld.global.u32 %r6, [%rd3+4];\nst.global.u32 [%rd3+12], %r6;", 1, 32, 0},
+    {"initcheck", "nothing_is_copied", NOT_WRITTEN(4), A "ld.global.u32 %r6, [%rd3];\nst.global.u32 [%rd1+2048], %r6;",
+     "st.global.u32 [%rd3], 1;\n" A "ld.global.u32 %r6, [%rd3];\nst.global.u32 [%rd1+2048], %r6;", 1, 32, 0},
     {"initcheck", "copy_to_shared", NOT_WRITTEN(16),
      A "cp.async.ca.shared.global [%r3], [%rd3], 16;\ncp.async.wait_all;",
      A "cp.async.ca.shared.global [%r3], [%rd3], 16;\ncp.async.wait_all;", 1, 32, RIGHT_FILLED},

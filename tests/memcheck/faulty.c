@@ -24,7 +24,11 @@ enum memory {
     NOTHING,
     PEER,
     PEER_ENABLED,
-    READ_ONLY
+    READ_ONLY,
+    SURFACE,
+    SURFACE_DESTROYED,
+    TEXTURE,
+    TEXTURE_FREED
 };
 
 struct test {
@@ -102,6 +106,10 @@ static const struct test tests[] = {
      DEVICE, DEVICE, 1},
     {"shared_generic", SHARED "cvta.shared.u64 %rd3, %rd3;\n" LOC "ld.u32 %r3, [%rd3];", "Invalid __shared__ read", 128,
      0, DEVICE, DEVICE, 1},
+    {"shared_wide", /* of 68 bytes; four words at the end of them are what LLVM makes of one to three */
+     ".shared .align 16 .b8 s[68];\nmov.u64 %rd4, s; cvt.u64.u32 %rd3, %r1; add.u64 %rd3, %rd3, %rd4;\n" LOC
+     "ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%rd3];",
+     "Invalid __shared__ read of size 16", 80, 64, DEVICE, DEVICE, 1},
     {"shared_dynamic",
      "mov.u64 %rd4, dyn; cvt.u64.u32 %rd3, %r1; add.u64 %rd3, %rd3, %rd4;\n" LOC "st.shared.u32 [%rd3], 1;",
      "Invalid __shared__ write", 64, 60, DEVICE, DEVICE, 1},
@@ -133,6 +141,26 @@ static const struct test tests[] = {
     {"heap_foreign_free", "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra keep;\nmov.u64 %rd4, %rd2;\n" LOC FREE "keep:\n",
      "^========= Malloc/Free Error encountered", 4, 0, DEVICE, DEVICE, 1},
     {"stack", LOC "call deep, (%r1);", "^========= Kernel ended: stack overflow", 100000, 3, DEVICE, DEVICE, 1},
+    {"surface", LOC "sust.b.2d.b32.trap [%rd2, {%r1, %r2}], {%r2};", "Invalid __surface__ write of size 4 bytes", 64,
+     60, SURFACE, SURFACE, 4},
+    {"surface_before", LOC "suld.b.2d.v2.b32.trap {%r3, %r4}, [%rd2, {%r1, %r2}];",
+     "Coordinates \\(-8,0,0\\) are out of bounds", -8, 56, SURFACE, SURFACE, 1},
+    {"surface_row", LOC "sust.p.2d.b32.trap [%rd2, {%r2, %r1}], {%r2};", "of a surface of 16 elements by 4 by 1", 4, 3,
+     SURFACE, SURFACE, 1},
+    {"surface_reduction", LOC "sured.b.add.2d.u32.trap [%rd2, {%r1, %r2}], %r2;",
+     "Invalid __surface__ atomic of size 4 bytes", 64, 60, SURFACE, SURFACE, 1},
+    {"surface_misaligned", LOC "suld.b.2d.b32.trap %r3, [%rd2, {%r1, %r2}];", "Coordinates \\(2,0,0\\) are misaligned",
+     2, 4, SURFACE, SURFACE, 1},
+    {"surface_that_clamps",
+     "setp.eq.u32 %p1, %r1, 64;\n" LOC "@%p1 sust.b.2d.b32.trap [%rd2, {%r1, %r2}], {%r2};\n"
+     "@!%p1 sust.b.2d.b32.clamp [%rd2, {%r1, %r2}], {%r2};\n@!%p1 sust.b.2d.b32.zero [%rd2, {%r1, %r2}], {%r2};",
+     "Invalid __surface__ write", 64, 68, SURFACE, SURFACE, 1},
+    {"surface_destroyed", LOC "sust.b.2d.b32.trap [%rd2, {%r1, %r2}], {%r2};", "is no object of this kind", 0, 0,
+     SURFACE_DESTROYED, SURFACE, 1},
+    {"surface_is_a_texture", LOC "suld.b.2d.b32.trap %r3, [%rd2, {%r1, %r2}];", "is no object of this kind", 0, 0,
+     TEXTURE, SURFACE, 1},
+    {"texture_freed", LOC "tex.1d.v4.u32.s32 {%r3, %r4, %r5, %r6}, [%rd2, {%r1}];",
+     "inside an allocation .* that was freed", 3, 300, TEXTURE_FREED, TEXTURE, 4},
     {"called", ".loc 1 78 3\ncall device, (%rd1);", "Device Frame: called in faulty.cu:78", 400, 0, DEVICE, DEVICE, 1},
     {"inlined", ".loc 2 5 1, function_name info, inlined_at 1 77 9\nst.global.u32 [%rd1], 1;",
      "inlined at faulty.cu:77", 400, 0, DEVICE, DEVICE, 1},
@@ -207,6 +235,50 @@ static uint64_t read_only(void)
     return p;
 }
 
+/* A surface of 4 rows of 16 words. */
+static uint64_t surface(void)
+{
+    struct {
+        size_t width, height, depth;
+        int format;
+        unsigned channels, flags;
+    } shape = {16, 4, 0, 3, 1, 2}; /* CUDA_ARRAY3D_DESCRIPTOR: unsigned, of 32 bits; surfaces */
+    struct {
+        uint64_t type, array, rest[20];
+    } what = {.type = 0}; /* CUDA_RESOURCE_DESC */
+    void *array;
+    uint64_t s = 0;
+    need(cuArray3DCreate_v2(&array, (void *)&shape), "cuArray3DCreate");
+    what.array = (uint64_t)(uintptr_t)array;
+    need(cuSurfObjectCreate(&s, (void *)&what), "cuSurfObjectCreate");
+    return s;
+}
+
+/* A texture of 100 words of linear memory. */
+struct linear { /* CUDA_RESOURCE_DESC */
+    uint64_t type, p;
+    unsigned format, channels;
+    uint64_t size, rest[20];
+};
+static uint64_t texture(int freed)
+{
+    struct linear what = {.type = 2, .format = 3, .channels = 1, .size = BYTES};
+    unsigned reads[64] = {0, 0, 0, 0, 1}; /* CUDA_TEXTURE_DESC: as integers */
+    uint64_t t = 0;
+    need(cuMemAlloc_v2(&what.p, BYTES), "cuMemAlloc");
+    need(cuTexObjectCreate(&t, (void *)&what, (void *)reads, NULL), "cuTexObjectCreate");
+    if (freed)
+        need(cuMemFree_v2(what.p), "cuMemFree");
+    return t;
+}
+static int destroy_texture(uint64_t t)
+{
+    struct linear what;
+    need(cuTexObjectGetResourceDesc((void *)&what, t), "cuTexObjectGetResourceDesc");
+    need(cuTexObjectDestroy(t), "cuTexObjectDestroy");
+    return cuMemFree_v2(what.p);
+}
+
 static uint64_t memory(enum memory kind, void *stack)
 {
     uint64_t p = 0;
@@ -235,6 +307,13 @@ static uint64_t memory(enum memory kind, void *stack)
     case PEER:
     case PEER_ENABLED: return of_peer(kind == PEER_ENABLED);
     case READ_ONLY: return read_only();
+    case SURFACE: return surface();
+    case SURFACE_DESTROYED:
+        p = surface();
+        need(cuSurfObjectDestroy(p), "cuSurfObjectDestroy");
+        break;
+    case TEXTURE:
+    case TEXTURE_FREED: return texture(kind == TEXTURE_FREED);
     default: break;
     }
     return p;
@@ -249,7 +328,11 @@ static int launch(const struct test *t, void *f, int wrong)
     need(cuLaunchKernel(f, 1, 1, 1, t->threads, 1, 1, 64, NULL, args, NULL), t->name);
     int r = cuCtxSynchronize();
     if (!wrong)
-        need(t->twin == PINNED ? cuMemFreeHost((void *)(uintptr_t)p) : cuMemFree_v2(p), t->name);
+        need(t->twin == PINNED    ? cuMemFreeHost((void *)(uintptr_t)p)
+             : t->twin == SURFACE ? cuSurfObjectDestroy(p)
+             : t->twin == TEXTURE ? destroy_texture(p)
+                                  : cuMemFree_v2(p),
+             t->name);
     return r;
 }
 

@@ -98,6 +98,25 @@ bool host_initcheck_written(void *unused, uint64_t address, uint32_t size, enum 
     return good;
 }
 
+uint32_t host_initcheck_undefined(void *unused, uint64_t address, uint32_t size, uint32_t piece, bool *alone)
+{
+    uint32_t undefined = 0;
+    (void)unused;
+    for (uint32_t k = 0; k < size && k < 32; k++) {
+        const unsigned char *p = bits_of(address + k);
+        if (p && !(*p >> ((address + k) & 7) & 1))
+            undefined |= 1u << k;
+    }
+    *alone = false;
+    for (uint64_t at = address & ~(uint64_t)(piece - 1); at < address + size && !*alone; at += piece) {
+        unsigned char any = 0;
+        for (uint32_t k = 0; k < piece; k += 8)
+            any |= bits_of(at + k) ? *bits_of(at + k) : 0xff;
+        *alone = !any;
+    }
+    return undefined;
+}
+
 static void copied(uint64_t to, uint64_t from, uint64_t size, bool from_device)
 {
     uint64_t at, end = from + size;

@@ -249,14 +249,15 @@ struct MUmemPoolHandle_st {
     size_t max_size; /* 0 = no limit */
     uint64_t release_threshold;
     int reuse[3]; /* by attribute - 1: hints */
-    _Atomic uint64_t used, used_high, reserved_high;
+    _Atomic uint64_t used, held, used_high, reserved_high;
     unsigned char access[HOST_MAX_DEVICES]; /* flags given to other devices */
 };
 
 MUmemoryPool host_pool_new(struct host_device *d); /* NULL: out of memory */
 /* pool.c: frees that wait in streams of the context are waited for; false if there were none. */
 bool host_pool_drain(MUcontext ctx);
-void host_pool_freed(MUmemoryPool pool, size_t size); /* memory of the pool is gone */
+void host_pool_unused(const struct host_range *r); /* the program has freed it: its figure, if it is of a pool */
+void host_pool_freed(const struct host_range *r);  /* memory of a pool is gone */
 unsigned host_pool_kinds(MUdeviceptr p); /* what may be freed there: pointers from other processes' pools too */
 void host_memory_info(struct host_device *d, size_t *free_bytes, size_t *total);
 uint64_t host_unique_id(void);

@@ -92,6 +92,8 @@ void host_memcheck_say_leaks(size_t bytes, size_t count);
 
 /* As t0_watch.written. */
 bool host_initcheck_written(void *unused, uint64_t address, uint32_t size, enum t0_access_kind kind);
+/* As t0_watch.undefined. */
+uint32_t host_initcheck_undefined(void *unused, uint64_t address, uint32_t size, uint32_t piece, bool *alone);
 void host_initcheck_made(const struct host_range *r);
 struct copy;
 void host_initcheck_copied(const struct copy *c);

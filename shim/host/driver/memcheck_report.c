@@ -336,7 +336,8 @@ bool host_memcheck_begin(struct host_memcheck_run *r)
                                  .allowed = host_memcheck_allowed,
                                  .report = on_finding,
                                  .range = host_memcheck_range,
-                                 .written = host_initcheck_written};
+                                 .written = host_initcheck_written,
+                                 .undefined = host_initcheck_undefined};
     return true;
 }
 

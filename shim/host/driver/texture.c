@@ -95,6 +95,7 @@ static MUresult set_resource(struct t0_texture *t, const MUSA_RESOURCE_DESC *d)
         break;
     default: return MUSA_ERROR_INVALID_VALUE;
     }
+    t->of_memory = true;
     size_t end;
     if (!width || width > WIDEST || (uintptr_t)p % element || __builtin_mul_overflow(pitch, height - 1, &end) ||
         __builtin_add_overflow(end, width * element, &end) || !host_mem_on_device(p, end))

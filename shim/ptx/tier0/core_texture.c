@@ -5,6 +5,7 @@
 
 #include "half/half.h"
 #include "ptx/tier0/texture.h"
+#include "ptx/tier0/texture_spot.h"
 
 /* Row of an operand in the TEX_ARGS that follow. */
 static uint32_t arg(const struct lir_insn *i, unsigned k)
@@ -14,12 +15,18 @@ static uint32_t arg(const struct lir_insn *i, unsigned k)
     return row[k % 5];
 }
 
-/* The object a lane names; a fault if it is none. Reading what is not mapped faults by itself. */
+const struct t0_texture *t0_texture_object(uint64_t handle, bool surface)
+{
+    const struct t0_texture *t = (const struct t0_texture *)(uintptr_t)handle;
+    return handle && !(handle & 7) && t->magic == T0_TEXTURE_MAGIC && t->surface == surface ? t : NULL;
+}
+
+/* The object a lane names; a fault if it is none. */
 static const struct t0_texture *object(struct t0_warp *w, const struct lir_insn *i, unsigned lane, bool surface)
 {
-    uint64_t h = T0_U64(w, i->a)[lane];
-    const struct t0_texture *t = (const struct t0_texture *)(uintptr_t)h;
-    if (!h || h & 7 || t->magic != T0_TEXTURE_MAGIC || t->surface != surface)
+    const uint64_t h = T0_U64(w, i->a)[lane];
+    const struct t0_texture *t = t0_texture_object(h, surface);
+    if (!t)
         t0_raise(w, i, T0_FAULT_ADDRESS, lane, h);
     return t;
 }
@@ -164,34 +171,44 @@ static bool fit(int64_t *x, int64_t n, unsigned edge)
     return edge == LIR_SURF_CLAMP;
 }
 
-/* Address of what a lane accesses; NULL: outside, and nothing happens. */
-static uint8_t *spot(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_texture *t,
-                     unsigned bytes)
+void t0_surface_locate(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_texture *t,
+                       struct t0_spot *o)
 {
-    unsigned edge = (unsigned)i->imm >> LIR_SURF_EDGE_SHIFT & 3, g = i->imm & LIR_TEX_GEOMETRY;
+    const unsigned edge = (unsigned)i->imm >> LIR_SURF_EDGE_SHIFT & 3, g = i->imm & LIR_TEX_GEOMETRY;
+    const unsigned log2 = (unsigned)i->imm >> LIR_SURF_LOG2_SHIFT & 3, n = (unsigned)i->imm >> LIR_SURF_VEC_SHIFT & 3;
     const struct t0_texture_level *s = &t->level[0];
-    unsigned element = t0_texel_bytes(t->format) * t->channels;
-    int64_t x = T0_U32(w, arg(i, LIR_TEX_X))[lane], y = 0, z = 0, unit = bytes;
-    bool typed = i->imm & LIR_SURF_TYPED, inside;
-    x = (int32_t)x;
+    const unsigned element = t0_texel_bytes(t->format) * t->channels;
+    int64_t x = (int32_t)T0_U32(w, arg(i, LIR_TEX_X))[lane], y = 0, z = 0;
+    const bool typed = i->imm & LIR_SURF_TYPED;
     if (g != LIR_GEO_1D && g != LIR_GEO_A1D)
         y = (int32_t)T0_U32(w, arg(i, LIR_TEX_X + 1))[lane];
     if (g == LIR_GEO_3D)
         z = (int32_t)T0_U32(w, arg(i, LIR_TEX_X + 2))[lane];
     else if (g == LIR_GEO_A1D || g == LIR_GEO_A2D)
         z = (int32_t)T0_U32(w, arg(i, LIR_TEX_LAYER))[lane];
-    if (typed)
-        unit = element;
-    else if (x % unit)
-        t0_raise(w, i, T0_FAULT_MISALIGNED, lane, (uint64_t)x);
-    else
-        x = x / unit;
-    inside = fit(&x, (int64_t)s->width * element / unit, edge);
+    *o = (struct t0_spot){.at = {x, y, z}, .unit = typed ? element : 1u << (log2 + n)};
+    o->width = (uint64_t)s->width * element;
+    o->misaligned = !typed && x % o->unit;
+    if (!typed)
+        x = x / o->unit;
+    bool inside = fit(&x, (int64_t)s->width * element / o->unit, edge);
     inside &= fit(&y, s->height, edge);
     inside &= fit(&z, s->depth, edge);
-    if (!inside && edge == LIR_SURF_TRAP)
-        t0_raise(w, i, T0_FAULT_ADDRESS, lane, (uint64_t)(uintptr_t)s->data);
-    return inside && x >= 0 ? s->data + (uint64_t)z * s->slice + (uint64_t)y * s->pitch + (uint64_t)(x * unit) : NULL;
+    o->traps = !inside && edge == LIR_SURF_TRAP;
+    if (inside && x >= 0)
+        o->p = s->data + (uint64_t)z * s->slice + (uint64_t)y * s->pitch + (uint64_t)(x * o->unit);
+}
+
+/* Address of what a lane accesses; NULL: outside, and nothing happens. */
+static uint8_t *spot(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_texture *t)
+{
+    struct t0_spot s;
+    t0_surface_locate(w, i, lane, t, &s);
+    if (s.misaligned)
+        t0_raise(w, i, T0_FAULT_MISALIGNED, lane, (uint64_t)s.at[0]);
+    if (s.traps)
+        t0_raise(w, i, T0_FAULT_ADDRESS, lane, (uint64_t)(uintptr_t)t->level[0].data);
+    return s.p;
 }
 
 static void suld(struct t0_warp *w, const struct lir_insn *i)
@@ -202,7 +219,7 @@ static void suld(struct t0_warp *w, const struct lir_insn *i)
     w->at = i;
     T0_FOR_LANES(l, w->l.mask)
     {
-        const uint8_t *p = spot(w, i, l, object(w, i, l, true), n * size);
+        const uint8_t *p = spot(w, i, l, object(w, i, l, true));
         for (unsigned k = 0; k < n && k < 4; k++) {
             uint64_t v = 0;
             if (p)
@@ -224,7 +241,7 @@ static void sust(struct t0_warp *w, const struct lir_insn *i)
     T0_FOR_LANES(l, w->l.mask)
     {
         const struct t0_texture *t = object(w, i, l, true);
-        uint8_t *p = spot(w, i, l, t, n * size);
+        uint8_t *p = spot(w, i, l, t);
         uint32_t in[4] = {0};
         for (unsigned k = 0; p && k < n && k < 4; k++) {
             uint64_t v = log2 == 3 ? T0_U64(w, rows[k])[l] : T0_U32(w, rows[k])[l];
@@ -267,7 +284,7 @@ static void sured(struct t0_warp *w, const struct lir_insn *i)
     {
         const struct t0_texture *t = object(w, i, l, true);
         unsigned unit = t0_texel_bytes(t->format) * t->channels;
-        uint8_t *p = spot(w, i, l, t, wide ? 8 : 4);
+        uint8_t *p = spot(w, i, l, t);
         if (i->imm & LIR_SURF_TYPED) { /* the surface says what an element is */
             if (unit != (wide ? 8u : 4u))
                 t0_raise(w, i, T0_FAULT_ADDRESS, l, T0_U64(w, i->a)[l]);

@@ -310,6 +310,7 @@ void t0_module_unload(struct t0_module *m)
         if (m->var[k])
             m->env.global_free(m->env.ctx, m->var[k]);
     free(m->var);
+    t0_verdicts_free(m->verdicts);
     free(m->kernel);
     free(m->image);
     free(m);

@@ -534,6 +534,13 @@ static void fill_side(const struct t0_race *r, const struct race_place *from, st
         t0_race_place(r->grid, from->pc, from->block, from->thread, &f->at[side].place);
 }
 
+/* A read that an atomic of another thread may overtake, before a compare-and-swap confirms it. */
+static bool is_confirmed(const struct t0_race *r, const struct race_hazard *h)
+{
+    return r->grid && !h->a.op && !h->b.op && h->a.kind == T0_UPDATES && h->b.kind == T0_READS &&
+           t0_load_is_compared(r->grid->kernel->module->image, h->b.pc);
+}
+
 void t0_race_end(struct t0_race *r, const struct t0_watch *watch)
 {
     if (!r)
@@ -544,9 +551,9 @@ void t0_race_end(struct t0_race *r, const struct t0_watch *watch)
         const struct race_hazard *h = &r->hazard[k];
         const bool streams = h->a.op || h->b.op;
         struct t0_finding f = {.tool = T0_RACECHECK,
-                               .severity = h->same    ? T0_INFO
-                                           : h->error ? T0_ERROR
-                                                      : T0_WARNING,
+                               .severity = h->same || is_confirmed(r, h) ? T0_INFO
+                                           : h->error                    ? T0_ERROR
+                                                                         : T0_WARNING,
                                .hazards = h->count,
                                .title = streams     ? "Race between streams in global memory reported between"
                                         : h->global ? "Race in global memory reported between"

@@ -34,6 +34,7 @@ struct t0_texture {
     uint8_t address[3]; /* enum t0_address_mode */
     bool surface;
     bool linear_memory;      /* one row; reads outside it give 0 */
+    bool of_memory;          /* which the program may free, else of an array */
     bool linear, mip_linear; /* filters; else the nearest */
     bool normalized;         /* coordinates run from 0 to 1 */
     bool as_float;           /* reads give floats: float formats, or integers scaled to [0, 1] */

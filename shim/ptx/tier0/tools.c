@@ -80,7 +80,10 @@ void t0_tools_access(struct t0_warp *w, const struct lir_insn *i, unsigned lane,
     if (watch->tools & T0_RACECHECK)
         t0_race_flat(w, i, lane, p);
     if (watch->tools & T0_INITCHECK && !watch->written(watch->ctx, p->address, p->size, p->kind)) {
+        const uint32_t pc = (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn));
         struct t0_place place;
+        if (p->kind == T0_READS && !t0_undefined_matters(watch, w->block->grid->kernel, pc, p->address, p->size))
+            return;
         t0_place_of(w, i, lane, &place);
         t0_report_unwritten(watch, &place, p->address, p->size);
     }

@@ -34,6 +34,14 @@ bool t0_in_shared(const struct t0_warp *w, const struct t0_part *p, uint32_t *ra
 /* What a plain store of a lane writes; bytes, 0: it is none. */
 unsigned t0_stored_value(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint8_t value[32]);
 
+/* undefined.c: whether a compare-and-swap expects what the load at pc has read, which confirms it. */
+bool t0_load_is_compared(const struct lir_image *m, uint32_t pc);
+
+/* watch_texture.c */
+/* Lanes whose texture is of memory that is no more: what runs no watched handler asks. */
+uint32_t t0_watch_texture_gone(struct t0_warp *w, const struct lir_insn *i);
+void t0_watch_texture_handlers(t0_handler *table[LIR_NOPS]);
+
 /* race.c */
 void t0_race_begin(struct t0_block *b);
 void t0_race_block_free(struct race_block *r);

@@ -22,12 +22,16 @@ struct t0_kernel {
     uint64_t serial; /* unique in the process: what a worker remembers instead of the pointer */
 };
 
+struct t0_verdicts; /* undefined.c */
+void t0_verdicts_free(struct t0_verdicts *v);
+
 struct t0_module {
     struct lir_image *image; /* own copy, validated */
     struct t0_env env;
     struct t0_kernel *kernel;
     uint32_t nkernel;
-    void **var; /* address of every variable of the image */
+    void **var;                           /* address of every variable of the image */
+    struct t0_verdicts *_Atomic verdicts; /* undefined.c; NULL: none yet */
 };
 
 struct t0_frame {

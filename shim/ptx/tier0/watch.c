@@ -138,7 +138,7 @@ static bool may_access(struct t0_warp *w, const struct lir_insn *i, unsigned lan
     *m = (struct miss){.address = at};
     if (p->shared) {
         m->space = SHARED;
-        m->limit = shared_bytes(w);
+        m->limit = t0_shared_limit(shared_bytes(w), at, p->size, p->kind);
         return (at < m->limit && p->size <= m->limit - at) || (at >= w->shared_size && t0_far_shared(w, at, p->size));
     }
     if (says_local(w, i)) {
@@ -152,8 +152,8 @@ static bool may_access(struct t0_warp *w, const struct lir_insn *i, unsigned lan
         return false;
     if (within(at, 1, w->shared, w->shared_size)) { /* a generic address of shared memory */
         m->space = SHARED;
-        m->limit = shared_bytes(w);
         m->address = at - (uint64_t)(uintptr_t)w->shared;
+        m->limit = t0_shared_limit(shared_bytes(w), m->address, p->size, p->kind);
         return within(at, p->size, w->shared, m->limit);
     }
     if (t0_generic_shared(w, at, p->size))
@@ -343,5 +343,6 @@ void t0_watch_handlers(t0_handler *table[LIR_NOPS])
     memcpy(table, lir_table, sizeof lir_table);
     for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
         table[ops[k]] = watched;
+    t0_watch_texture_handlers(table);
     t0_tools_handlers(table);
 }

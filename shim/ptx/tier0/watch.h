@@ -9,6 +9,13 @@ enum t0_tool { T0_MEMCHECK = 1, T0_RACECHECK = 2, T0_INITCHECK = 4, T0_SYNCCHECK
 
 enum t0_access_kind { T0_READS, T0_WRITES, T0_UPDATES /* an atomic */ };
 
+/* Bytes of shared memory that an access may touch. Compilers read three words at the end as four, where they lie in one
+ * aligned piece of 16 bytes (LLVM does, seen in Numba). */
+static inline uint32_t t0_shared_limit(uint32_t bytes, uint64_t at, uint32_t size, enum t0_access_kind kind)
+{
+    return kind == T0_READS && size == 16 && at % 16 == 0 && at < bytes ? (bytes + 15) & ~15u : bytes;
+}
+
 /* A thread at an instruction; texts of the kernel's module. */
 enum { T0_CALLERS = 8 };
 struct t0_place {
@@ -59,11 +66,21 @@ struct t0_watch {
     bool (*range)(void *ctx, uint64_t address, uint64_t *base, uint64_t *size);
     /* Initcheck: notes an access of global memory; false: it reads what nobody has written. */
     bool (*written)(void *ctx, uint64_t address, uint32_t size, enum t0_access_kind kind);
+    /* Of the first 32 bytes those that nobody has written, a bit each. *alone: nobody has written any byte of some
+     * aligned piece of that many bytes which the access touches. */
+    uint32_t (*undefined)(void *ctx, uint64_t address, uint32_t size, uint32_t piece, bool *alone);
     struct t0_race *race; /* racecheck's, of this launch; NULL: there is no memory for it */
 };
 
 /* Initcheck's finding: a thread at p reads what nobody has written. */
 void t0_report_unwritten(const struct t0_watch *watch, const struct t0_place *p, uint64_t address, uint32_t size);
+
+/* Whether that is to be reported: not where it only copies what looks like padding (undefined.c). By the instruction,
+ * or by the line of PTX that has it. */
+bool t0_undefined_matters(const struct t0_watch *watch, const struct t0_kernel *k, uint32_t pc, uint64_t address,
+                          uint32_t size);
+bool t0_undefined_matters_in(const struct t0_watch *watch, const struct t0_kernel *k, uint32_t line, uint64_t address,
+                             uint32_t size);
 
 /* Whether there is anything in the kernel's module that synccheck looks at. */
 bool t0_synchronises(const struct t0_kernel *k);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ptx/tier0/tools.h"
 #include "ptx/tier1/exec/object.h"
 
 /* The block and the warp that handlers are shown; made when a kernel first asks. */
@@ -38,6 +39,10 @@ void t1_service_exec(struct t1_block *b, const void *image, uint8_t *regs, uint3
     memcpy(w->block->index, b->ctaid, sizeof b->ctaid);
     const struct lir_insn *code = LIR_AT(m, code, struct lir_insn);
     for (uint32_t k = 0; k < m->code.count; k++)
-        if (code[k].op < LIR_SHFL)
+        if (code[k].op < LIR_SHFL) {
+            const uint32_t gone = t0_watch_texture_gone(w, &code[k]);
+            if (gone)
+                b->services->fault(b, T0_FAULT_ADDRESS, warp, (uint32_t)__builtin_ctz(gone), "tex");
             lir_table[code[k].op](w, &code[k]);
+        }
 }

@@ -39,7 +39,9 @@ static bool may_access(const struct t1_block *b, uint32_t thread, uint64_t a, co
     if (at->what & (T1_WATCH_SHARED | T1_WATCH_LOCAL))
         return !(w->tools & T0_MEMCHECK) ||
                within(a, at->bytes,
-                      &(struct t1_range){0, at->what & T1_WATCH_SHARED ? b->shared_used : b->local_stride});
+                      &(struct t1_range){0, at->what & T1_WATCH_SHARED
+                                                ? t0_shared_limit(b->shared_used, a, at->bytes, kind)
+                                                : b->local_stride});
     if (w->range(w->ctx, a, &r->base, &r->size) && within(a, at->bytes, r))
         return true;
     *r = (struct t1_range){0, 0};
@@ -47,11 +49,12 @@ static bool may_access(const struct t1_block *b, uint32_t thread, uint64_t a, co
         return true;
     if (at->what & T1_WATCH_GLOBAL)
         return !(w->tools & T0_MEMCHECK);
-    const struct t1_range shared = {(uintptr_t)b->shared, b->shared_used},
+    const uint64_t offset = a - (uintptr_t)b->shared;
+    const struct t1_range shared = {(uintptr_t)b->shared, t0_shared_limit(b->shared_used, offset, at->bytes, kind)},
                           local = {(uintptr_t)b->local + thread * b->local_stride, b->local_stride},
                           params = {(uintptr_t)b->params, t->grid->kernel->rec->param_size};
     if (within(a, at->bytes, &shared)) {
-        *r = shared;
+        *r = (struct t1_range){shared.base, b->shared_used};
         return true;
     }
     return within(a, at->bytes, &local) || (kind == T0_READS && within(a, at->bytes, &params)) ||
@@ -107,7 +110,9 @@ static void look_at_written(struct t1_block *b, uint32_t warp, uint32_t mask, co
         if (!is_global(b, a, warp) || (kind != T0_UPDATES && w->written(w->ctx, a, n * at->bytes, kind)))
             continue;
         for (uint32_t k = 0; k < n; k++)
-            if (!w->written(w->ctx, a + k * at->bytes, at->bytes, kind)) {
+            if (!w->written(w->ctx, a + k * at->bytes, at->bytes, kind) &&
+                (kind != T0_READS ||
+                 t0_undefined_matters_in(w, t->grid->kernel, at->line, a + k * at->bytes, at->bytes))) {
                 struct t0_place place;
                 place_at(b, warp * LIR_LANES + first + k, at, &place);
                 t0_report_unwritten(w, &place, a + k * at->bytes, at->bytes);
