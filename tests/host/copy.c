@@ -80,6 +80,39 @@ static void linear(void)
     free(back);
 }
 
+/* Six bytes a texel become four and two, as Dr.Jit writes its textures: the second copy begins beyond the pitch. */
+static void planes(void)
+{
+    enum { TEXELS = 50, ALL = 6 * TEXELS };
+    unsigned char texels[ALL], want[ALL], got[ALL];
+    MUdeviceptr from, to;
+    scribble(texels, sizeof texels);
+    for (unsigned t = 0; t < TEXELS; t++) {
+        memcpy(want + 4 * t, texels + 6 * t, 4);
+        memcpy(want + 4 * TEXELS + 2 * t, texels + 6 * t + 4, 2);
+    }
+    MUST(muMemAlloc(&from, ALL));
+    MUST(muMemAlloc(&to, ALL));
+    MUST(muMemcpyHtoD(from, texels, ALL));
+    for (unsigned part = 0; part < 2; part++) {
+        const MUSA_MEMCPY2D m = {.srcXInBytes = 4 * part,
+                                 .srcMemoryType = MU_MEMORYTYPE_DEVICE,
+                                 .srcDevice = from,
+                                 .srcPitch = 6,
+                                 .dstXInBytes = part * TEXELS * 4,
+                                 .dstMemoryType = MU_MEMORYTYPE_DEVICE,
+                                 .dstDevice = to,
+                                 .dstPitch = part ? 2 : 4,
+                                 .WidthInBytes = part ? 2 : 4,
+                                 .Height = TEXELS};
+        OK(muMemcpy2DAsync(&m, NULL));
+    }
+    MUST(muMemcpyDtoH(got, to, ALL));
+    check(!memcmp(got, want, ALL), "planes whose x lies beyond the pitch");
+    MUST(muMemFree(from));
+    MUST(muMemFree(to));
+}
+
 /* ---- boxes: one volume of 24 x 20 x 12 rows, in each kind of memory -------------------------- */
 
 enum { W = 24, HT = 20, DP = 12, PITCH = 64 };
@@ -317,6 +350,7 @@ int main(void)
     setenv("CUMU_HOST_MEMORY", "64M", 1);
     start_device();
     linear();
+    planes();
     boxes();
     flat_arrays();
     fills();

@@ -186,7 +186,11 @@ static void attributes(MUcontext ctx)
     OK(muMemFreeHost(h));
 }
 
-static void pause_stream(void *p) { sleep_ms((long)(intptr_t)p); }
+static void hold_stream(void *go)
+{
+    while (!*(_Atomic bool *)go)
+        sleep_ms(1);
+}
 
 static void pools(void)
 {
@@ -194,21 +198,31 @@ static void pools(void)
     MUdeviceptr p, q;
     MUstream s;
     uint64_t used, threshold = 1 << 20;
+    static _Atomic bool go;
     MUST(muStreamCreate(&s, MU_STREAM_NON_BLOCKING));
     MUST(muDeviceGetDefaultMemPool(&pool, 0));
     OK(muMemPoolSetAttribute(pool, MU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
     OK(muMemAllocAsync(&p, 40 << 20, s));
     OK(muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
     check(used == 40 << 20, "a pool counts");
-    MUST(muLaunchHostFunc(s, pause_stream, (void *)(intptr_t)30));
+    MUST(muLaunchHostFunc(s, hold_stream, &go));
     OK(muMemFreeAsync(p, s));
+    OK(muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    check(used == 0, "what is freed is not used, wherever the stream is");
+    OK(muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &used));
+    check(used == 64 << 20, "but reserved till then, in pieces of 32 MiB");
     IS(muMemFreeAsync(p, s), MUSA_ERROR_INVALID_VALUE);
     IS(muMemFree(p), MUSA_ERROR_INVALID_VALUE);
     OK(muMemAllocAsync(&q, 40 << 20, s)); /* has to wait for the free */
+    OK(muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    check(used == 40 << 20, "and used again by who takes it before");
+    go = true;
     OK(muMemFree(q));
     MUST(muStreamSynchronize(s));
     OK(muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
     check(used == 0, "and counts down");
+    OK(muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &used));
+    check(used == 0, "nothing is kept");
     OK(muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_HIGH, &used));
     check(used >= 40 << 20, "keeps the highest");
     MUmemPoolProps props = {

@@ -46,7 +46,7 @@ static MUresult resolve(const struct box_side *b, size_t w, size_t h, size_t d, 
         __builtin_add_overflow(b->z, d, &layers))
         return MUSA_ERROR_INVALID_VALUE;
     *pitch = b->pitch ? b->pitch : reach; /* 0: rows are packed */
-    if (many_rows && *pitch < reach)
+    if (many_rows && *pitch < w) /* x may lie beyond the first row: Dr.Jit's textures of more than 4 channels do so */
         return MUSA_ERROR_INVALID_VALUE;
     if (check_limits && b->pitch > 2147483647u)
         return MUSA_ERROR_INVALID_VALUE;

@@ -61,7 +61,7 @@ void host_range_release(const struct host_range *r)
     if (r->kind == HOST_MEM_PINNED || r->kind == HOST_MEM_MANAGED || r->kind == HOST_MEM_IPC)
         munmap((void *)(r->base & ~(uintptr_t)4095), r->size + (r->base & 4095)); /* IPC: skewed */
     if (r->pool)
-        host_pool_freed(r->pool, r->size);
+        host_pool_freed(r);
 }
 
 void host_memory_ctx_gone(MUcontext ctx)
@@ -144,6 +144,7 @@ MUresult muMemFree(MUdeviceptr p)
     }
     if (!host_range_claim((void *)(uintptr_t)p, host_pool_kinds(p) | HOST_KIND(HOST_MEM_MANAGED), &range))
         return MUSA_ERROR_INVALID_VALUE;
+    host_pool_unused(&range);
     r = host_ctx_wait(range.ctx); /* work that uses the memory may be under way */
     host_range_release(&range);
     return r;

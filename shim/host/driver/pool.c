@@ -1,5 +1,6 @@
-/* Stream-ordered allocation. Memory is taken at the call and given back when the stream reaches
- * the free, so a pool keeps nothing: reserved and used are the same number. */
+/* Stream-ordered allocation. Memory is taken at the call and given back when the stream reaches the free: a pool holds
+ * what is used and what is still to be freed. Its figures are CUDA's: used is what the program has not freed, reserved
+ * what is held, in the pieces in which CUDA's pools take memory from the device. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,25 @@ static MUmemoryPool pool_of(struct host_device *d, MUmemoryPool table[])
     return p;
 }
 
-void host_pool_freed(MUmemoryPool pool, size_t size) { pool->used -= size; }
+void host_pool_unused(const struct host_range *r)
+{
+    if (r->pool)
+        r->pool->used -= r->size;
+}
+
+void host_pool_freed(const struct host_range *r)
+{
+    r->pool->held -= r->size;
+    if (!r->freeing) /* its context is gone */
+        host_pool_unused(r);
+}
+
+static uint64_t reserved(MUmemoryPool pool)
+{
+    const uint64_t piece = 32 << 20;
+    const uint64_t all = (pool->held + piece - 1) / piece * piece;
+    return pool->max_size && all > pool->max_size ? pool->max_size : all;
+}
 
 bool host_pool_drain(MUcontext ctx)
 {
@@ -63,6 +82,13 @@ static void raise_high(_Atomic uint64_t *high, uint64_t value)
     uint64_t seen = *high;
     while (seen < value && !atomic_compare_exchange_weak(high, &seen, value))
         ;
+}
+
+/* The program has memory of the pool that it did not have. */
+static void count_used(MUmemoryPool pool, size_t size)
+{
+    raise_high(&pool->used_high, atomic_fetch_add(&pool->used, size) + size);
+    raise_high(&pool->reserved_high, reserved(pool));
 }
 
 static MUresult capture_alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream s)
@@ -115,10 +141,11 @@ static MUresult alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream s
         return r;
     MUdeviceptr again = reuse(pool, size, s);
     if (again) {
+        count_used(pool, size);
         *p = again;
         return MUSA_SUCCESS;
     }
-    if (pool->max_size && pool->used + size > pool->max_size)
+    if (pool->max_size && pool->held + size > pool->max_size)
         return MUSA_ERROR_OUT_OF_MEMORY;
     void *base;
     r = host_range_alloc(pool->device, pool->arena, ctx, size, 0, HOST_MEM_DEVICE, pool, &base);
@@ -126,9 +153,8 @@ static MUresult alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream s
         r = host_range_alloc(pool->device, pool->arena, ctx, size, 0, HOST_MEM_DEVICE, pool, &base);
     if (r)
         return r;
-    uint64_t used = atomic_fetch_add(&pool->used, size) + size;
-    raise_high(&pool->used_high, used);
-    raise_high(&pool->reserved_high, used);
+    pool->held += size;
+    count_used(pool, size);
     *p = (MUdeviceptr)(uintptr_t)base;
     return MUSA_SUCCESS;
 }
@@ -201,6 +227,7 @@ MUresult muMemFreeAsync(MUdeviceptr p, MUstream stream)
         return MUSA_ERROR_INVALID_VALUE;
     }
     f->stream = s;
+    host_pool_unused(&f->range);
     pending_frees++;
     if (f->range.pool && f->range.kind == HOST_MEM_DEVICE) {
         pthread_mutex_lock(&lock);
@@ -336,13 +363,16 @@ MUresult muMemPoolSetAttribute(MUmemoryPool pool, MUmemPool_attribute attr, void
     case MU_MEMPOOL_ATTR_USED_MEM_HIGH: /* may only be reset, to what is current */
         if (*(uint64_t *)value)
             return MUSA_ERROR_INVALID_VALUE;
-        *(attr == MU_MEMPOOL_ATTR_USED_MEM_HIGH ? &pool->used_high : &pool->reserved_high) = pool->used;
+        if (attr == MU_MEMPOOL_ATTR_USED_MEM_HIGH)
+            pool->used_high = pool->used;
+        else
+            pool->reserved_high = reserved(pool);
         return MUSA_SUCCESS;
     default: return MUSA_ERROR_INVALID_VALUE;
     }
 }
 
-/* What a pool uses. Nothing is reserved beyond what is used: arenas give memory back at once. */
+/* What a pool uses. What is reserved beyond is a figure only: arenas give memory back at once. */
 MUresult muMemPoolGetAttribute(MUmemoryPool pool, MUmemPool_attribute attr, void *value)
 {
     MUresult r = host_ready();
@@ -355,7 +385,7 @@ MUresult muMemPoolGetAttribute(MUmemoryPool pool, MUmemPool_attribute attr, void
     case MU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
     case MU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: *(int *)value = pool->reuse[attr - 1]; return MUSA_SUCCESS;
     case MU_MEMPOOL_ATTR_RELEASE_THRESHOLD: *(uint64_t *)value = pool->release_threshold; return MUSA_SUCCESS;
-    case MU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+    case MU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: *(uint64_t *)value = reserved(pool); return MUSA_SUCCESS;
     case MU_MEMPOOL_ATTR_USED_MEM_CURRENT: *(uint64_t *)value = pool->used; return MUSA_SUCCESS;
     case MU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: *(uint64_t *)value = pool->reserved_high; return MUSA_SUCCESS;
     case MU_MEMPOOL_ATTR_USED_MEM_HIGH: *(uint64_t *)value = pool->used_high; return MUSA_SUCCESS;

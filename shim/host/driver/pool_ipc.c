@@ -139,6 +139,7 @@ MUresult muMemPoolImportPointer(MUdeviceptr *p, MUmemoryPool pool, MUmemPoolPtrE
         munmap(base, length);
         return MUSA_ERROR_OUT_OF_MEMORY;
     }
+    pool->held += data.size;
     pool->used += data.size;
     *p = range.base;
     return MUSA_SUCCESS;
