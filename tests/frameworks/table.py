@@ -19,6 +19,7 @@ first reason. A row is as old as its date.
 
 """
 WHOLE = "All rows by one run: "
+SINCE = " By themselves since then: "
 
 
 def cell(text):
@@ -45,8 +46,14 @@ def results(path):
 def write(path, row, packages):
     """Replaces one row. `packages`: those that have a file; the rows of others go."""
     rows = read(path)
-    rows[cell(row["package"])] = [cell(row[key]) for key, _ in COLUMNS]
-    put(path, rows, {cell(p) for p in packages})
+    name, whole = cell(row["package"]), ""
+    rows[name] = [cell(row[key]) for key, _ in COLUMNS]
+    for line in open(path, encoding="utf-8") if os.path.exists(path) else ():
+        if line.startswith(WHOLE):
+            run, _, since = line.strip().partition(SINCE)
+            names = sorted({name, *filter(None, since.rstrip(".").split(", "))}, key=str.lower)
+            whole = f"{run}{SINCE}{', '.join(names)}.\n\n"
+    put(path, rows, {cell(p) for p in packages}, whole)
 
 
 def sign(path, begun, interrupted, commits):

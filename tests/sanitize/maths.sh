@@ -42,6 +42,7 @@ for source in "$here"/*.c; do
     for other in libcufft.so.11 libcurand.so.10 libcusparse.so.12 libcusolver.so.11; do
         [ "$1" != maths ] || more="$more $lib/facade/$other"
     done
+    [ "$1" != cudnn ] || more="$lib/facade/libcudnn.so.9"
     # shellcheck disable=SC2086  # flags
     $CC -std=gnu11 -O1 -g -w $SAN -I"$here" -I"$here/../cublas" -I"$here/.." -I"$B/gen" -o "$tmp/$name" "$source" \
         "$lib/facade/libcudart.so.12" "$lib/facade/libcublasLt.so.12" "$lib/facade/libcublas.so.12" \

@@ -45,7 +45,8 @@ static bool takes_own(const char *name)
     static const char *const words[] = {
         "Create",    "Init",     "Version",    "Logger",      "cublasXt",   "Desc",  "Layout",       "Preference",
         "Params",    "IRS",      "cusolverRf", "cusolverSp",  "cusolverMg", "SpMat", "SetPointers",  "SetStridedBatch",
-        "Constants", "Capacity", "AdvOptions", "NumProducts", "nvrtc",      "Info",  "destroy_plan", "LastErrorString"};
+        "Constants", "Capacity", "AdvOptions", "NumProducts", "nvrtc",      "Info",  "destroy_plan", "LastErrorString",
+        "FusedOps"};
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
         if (strstr(name, words[i]))
             return true;
