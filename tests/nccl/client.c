@@ -246,13 +246,31 @@ static void grows(struct rank *r)
     }
 }
 
-/* A rank is killed; the others hear of it, and go on without. */
+/* A rank is killed; the others hear of it, and go on without. What it has taken part in is done for all: another rank
+ * stops in the middle of that, and sees the data and the death only when both have long been there. */
 static bool death, first_dies, only_grows;
 static int who_dies(int n) { return first_dies ? 0 : n - 1; }
+static int who_stops(int n) { return first_dies ? n - 1 : 0; }
+static void last_call(struct rank *r)
+{
+    put(r, COUNT, tagged);
+    if (r->rank == who_dies(r->n)) /* the others are in it by then */
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    RANK(r, ncclAllReduce(r->device, r->device + MAX * COUNT, COUNT, ncclInt32, ncclSum, r->comm, r->stream) == 0);
+    if (r->rank == who_stops(r->n))
+        raise(SIGSTOP); /* until main() has given the other one time to die */
+    get(r, COUNT);
+    int want = 0;
+    for (int k = 0; k < r->n; k++)
+        want += tagged(k, 7);
+    RANK(r, r->host[7] == want);
+}
+
 static void survives(struct rank *r)
 {
     int member[MAX], gone[] = {who_dies(r->n)}, n = without(r, gone[0], member), error = 0;
     ncclComm_t child = NULL;
+    last_call(r);
     if (r->rank == gone[0])
         kill(getpid(), SIGKILL);
     int e = ncclAllReduce(r->device, r->device, COUNT, ncclInt32, ncclSum, r->comm, r->stream);
@@ -455,6 +473,13 @@ int main(int argc, char **argv)
                 fflush(stdout);
                 _exit(r[k].wrong != 0);
             }
+        siginfo_t died = {0};
+        for (int i = 0; i < 400 && death && !died.si_pid; i++) { /* on one host it may need the one that stands still */
+            waitid(P_PID, (id_t)child[who_dies(n)], &died, WEXITED | WNOHANG | WNOWAIT);
+            nanosleep(&(struct timespec){0, 1000000}, NULL);
+        }
+        if (death)
+            kill(child[who_stops(n)], SIGCONT);
         for (int k = 0; k < n; k++) {
             int status = -1;
             int want = death && k == who_dies(n) ? SIGKILL : 0;

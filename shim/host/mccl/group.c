@@ -65,6 +65,8 @@ static int run(struct mccl_job *j, uint32_t ticket, bool healthy)
     if (!mccl_one_sided(j))
         mccl_wait_turn(c, ticket);
     mcclResult_t r = mccl_state(c);
+    if (r && !c->error && !c->aborting && (j->begun || j->given))
+        r = mcclSuccess;  /* begun in time: if all have, it can still be done */
     if (!healthy && !r) { /* the device failed: the others must not wait for this rank */
         r = mcclUnhandledMusaError;
         mccl_fail(c, mcclRemoteError, "an earlier error in the stream of rank %d", c->rank);

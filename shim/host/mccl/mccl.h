@@ -286,6 +286,10 @@ void *mccl_window_at(mcclComm_t c, uint64_t window, uint64_t offset, uint64_t by
 mcclResult_t mccl_wait(mcclComm_t c, const _Atomic uint64_t *word, uint64_t number, int rank);
 /* Waits for any change by one of the ranks that `ready` looks for. */
 mcclResult_t mccl_wait_for(mcclComm_t c, bool (*ready)(void *), void *arg, bool (*waits_for)(void *, int rank));
+/* The communicator has failed; may this rank still wait for those that live? A rank may have died right after a call of
+ * which it had done its part: the others can end that call, and only the next one fails. `end`: 0 before the first
+ * question of a wait. */
+bool mccl_in_grace(mcclComm_t c, int64_t *end);
 /* Has the rank left, or is its process dead, now or within so long? What it did before is to be looked at after
  * this. */
 bool mccl_is_gone(mcclComm_t c, int rank, int patience_ms);

@@ -17,6 +17,7 @@
 #define YIELDS 200        /* then, or at once when there are more ranks than CPUs */
 #define LONG_NS 200000    /* for which the CPU was away when it was given away */
 #define CHECK_NS 50000000 /* asleep, how often a rank asks whether the others still live */
+#define GRACE_MS 200      /* for the living to end what they have begun */
 
 bool mccl_thread(void *(*body)(void *), void *arg)
 {
@@ -98,6 +99,13 @@ static mcclResult_t over(mcclComm_t c)
     return (mcclResult_t)atomic_load_explicit(&c->shared->failed, memory_order_acquire);
 }
 
+bool mccl_in_grace(mcclComm_t c, int64_t *end)
+{
+    int64_t now = mccl_now_ms();
+    *end = *end ? *end : now + GRACE_MS;
+    return !c->aborting && now < *end;
+}
+
 struct word {
     const _Atomic uint64_t *at;
     uint64_t number;
@@ -175,34 +183,35 @@ static mcclResult_t sleep_until(mcclComm_t c, bool (*ready)(void *), void *arg, 
     struct mccl_member *me = &s->member[c->rank];
     struct circle seen = {0};
     mcclResult_t r = mcclSuccess;
+    int64_t grace = 0;
     me->waits_in = c->doing;
     me->waits++;
-    while (!ready(arg)) {
-        r = over(c);
-        if (r) {
-            r = ready(arg) ? mcclSuccess : r;
+    while (!r && !ready(arg)) {
+        mcclResult_t failed = over(c);
+        if (failed && !mccl_in_grace(c, &grace)) {
+            r = ready(arg) ? mcclSuccess : failed;
             break;
         }
         atomic_fetch_add(&s->sleepers, 1);
         atomic_store(&me->asleep, 1);
         atomic_thread_fence(memory_order_seq_cst);
-        if (!ready(arg) && !over(c))
+        if (!ready(arg) && (failed ? !c->aborting : !over(c)))
             futex_wait(&me->asleep, 1);
         atomic_store(&me->asleep, 0);
         atomic_fetch_sub(&s->sleepers, 1);
         if (ready(arg))
             break;
         me->looks++;
-        for (int i = 0; i < c->nranks; i++)
+        for (int i = 0; i < c->nranks && !r; i++)
             if (i != c->rank && waits_for(arg, i)) {
                 me->awaited = (uint32_t)i + 1;
                 if (mccl_is_gone(c, i, 0) && !ready(arg)) {
                     mccl_fail_gone(c, i);
-                    break;
+                    r = over(c);
                 }
             }
-        if (me->awaited && !ready(arg))
-            fail_if_circle(c, &seen);
+        if (!r && me->awaited && !ready(arg) && fail_if_circle(c, &seen))
+            r = over(c);
     }
     me->awaited = 0;
     return r;

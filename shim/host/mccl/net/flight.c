@@ -57,6 +57,7 @@ mcclResult_t mccl_net_wait(mcclComm_t c, bool (*ready)(void *), void *arg, bool 
 {
     struct mccl_net *n = c->net;
     mcclResult_t r = mcclSuccess;
+    int64_t grace = 0;
     int looks = c->crowded ? LOOKS - 20 : 0;
     unsigned moves = mccl_wire_moves(n->wire);
     n->waiting++;
@@ -74,12 +75,15 @@ mcclResult_t mccl_net_wait(mcclComm_t c, bool (*ready)(void *), void *arg, bool 
         else if (!ready(arg))
             doze(n, ready, arg, nap_ms);
         r = i % 16 && i < LOOKS + YIELDS ? mcclSuccess : over(c);
+        if (r && (ready(arg) || mccl_in_grace(c, &grace)))
+            r = mcclSuccess;
         for (int q = 0; q < c->nranks && !r && i > LOOKS + YIELDS; q++)
             if (n->left[q] && waits_for(arg, q)) {
                 mccl_wire_progress(n->wire);
                 if (ready(arg))
                     break;
                 fail_left(c, q);
+                r = over(c);
             }
         if (r)
             break;

@@ -131,6 +131,7 @@ static void hear(struct mccl_star *s, struct link *l)
         break;
     case MCCL_GO: set_live(s); break;
     case MCCL_FAILED:
+        mccl_wire_drain(s->net->wire);
         if (in->result > 0)
             mccl_fail(c, (mcclResult_t)in->result, "%s", in->reason);
         break;
@@ -152,9 +153,11 @@ static void lose(struct mccl_star *s, struct link *l, const char *how)
     if (rank < 0 || s->net->left[rank])
         return;
     const struct mccl_seat *seat = &s->net->seats[rank];
+    mccl_wire_drain(s->net->wire); /* what it sent while it lived counts */
     mccl_fail(s->net->comm, mcclRemoteError, "%s rank %d on host %s, %d, %s",
               strstr(how, "silent") ? "the process or the host of" : "the process of", rank, seat->name, (int)seat->pid,
               how);
+    s->net->left[rank] = true; /* nobody waits for it any more */
 }
 
 static void listen_to(struct mccl_star *s, struct link *l)

@@ -359,6 +359,13 @@ bool mccl_wire_progress(struct mccl_wire *w)
     return true;
 }
 
+void mccl_wire_drain(struct mccl_wire *w)
+{
+    pthread_mutex_lock(&w->lock);
+    move(w);
+    pthread_mutex_unlock(&w->lock);
+}
+
 unsigned mccl_wire_moves(const struct mccl_wire *w) { return w->moves; }
 
 bool mccl_wire_arm(struct mccl_wire *w)
@@ -542,6 +549,7 @@ void mccl_wire_receive(struct mccl_wire *w, struct mccl_flight *f, int peer, uin
     (void)w, (void)f, (void)peer, (void)tag, (void)mask, (void)to, (void)bytes;
 }
 bool mccl_wire_progress(struct mccl_wire *w) { return (void)w, false; }
+void mccl_wire_drain(struct mccl_wire *w) { (void)w; }
 bool mccl_wire_greet(struct mccl_wire *w, const bool *peers, int patience_ms, bool (*give_up)(void *), void *arg,
                      int *who, const char **why)
 {

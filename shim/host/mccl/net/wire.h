@@ -48,6 +48,8 @@ void mccl_wire_take(struct mccl_wire *w, void (*take)(void *, const struct mccl_
 uint64_t mccl_wire_taken(const struct mccl_wire *w, int peer);
 /* Moves what can be moved; on any thread, one at a time: false if another one is at it. */
 bool mccl_wire_progress(struct mccl_wire *w);
+/* The same, after the other one: all that this host has got by now is moved. */
+void mccl_wire_drain(struct mccl_wire *w);
 unsigned mccl_wire_moves(const struct mccl_wire *w); /* changes when something has been */
 /* A descriptor that becomes readable when there is something to move, once armed. False: there is already. */
 int mccl_wire_descriptor(const struct mccl_wire *w);
