@@ -29,7 +29,9 @@ static inline int upto(int n) /* 0..n-1 */
 }
 static void *handle;
 
-static inline size_t bytes(int t)
+/* Channels that lie together in NCHW_VECT_C. */
+static inline int vector_of(int t) { return t == I8X32 ? 32 : t == I8X4 || t == U8X4 ? 4 : 1; }
+static inline size_t bytes(int t) /* of a number */
 {
     return t == F64 || t == I64 ? 8 : t == F32 || t == I32 ? 4 : t == F16 || t == BF16 ? 2 : 1;
 }
@@ -86,6 +88,7 @@ static inline double get(const void *p, int t, size_t i)
     case I32: return ((const int *)p)[i];
     case I64: return (double)((const int64_t *)p)[i];
     case BOOL:
+    case U8X4:
     case U8: return ((const uint8_t *)p)[i];
     case E4M3:
     case E5M2: return eighth(((const uint8_t *)p)[i], t);
@@ -102,6 +105,7 @@ static inline void put(void *p, int t, size_t i, double v)
     case I32: ((int *)p)[i] = (int)v; break;
     case I64: ((int64_t *)p)[i] = (int64_t)v; break;
     case BOOL: ((uint8_t *)p)[i] = v != 0; break;
+    case U8X4:
     case U8: ((uint8_t *)p)[i] = (uint8_t)v; break;
     case E4M3:
     case E5M2: ((uint8_t *)p)[i] = (uint8_t)to_eighth(v, t); break;
@@ -111,11 +115,19 @@ static inline void put(void *p, int t, size_t i, double v)
 /* Exact in every type, and so are sums of a few products. */
 static inline double number(int t)
 {
-    return t == I8 || t == I32 || t == I64 ? upto(255) - 127
-           : t == U8                       ? upto(255)
-           : t == BOOL                     ? upto(2)
-           : t == E5M2                     ? (upto(17) - 8) / 4.0
-                                           : (upto(33) - 16) / 8.0;
+    return t == I8 || t == I32 || t == I64 || t == I8X4 || t == I8X32 ? upto(255) - 127
+           : t == U8 || t == U8X4                                     ? upto(255)
+           : t == BOOL                                                ? upto(2)
+           : t == E5M2                                                ? (upto(17) - 8) / 4.0
+                                                                      : (upto(33) - 16) / 8.0;
+}
+/* What a result becomes in a type: integers are rounded to even, and bounded. */
+static inline double held(int t, double v)
+{
+    double low = t == U8 || t == U8X4 ? 0 : -128, high = t == U8 || t == U8X4 ? 255 : 127;
+    if (t == I8 || t == I8X4 || t == I8X32 || t == U8 || t == U8X4)
+        return fmin(fmax(rint(v), low), high);
+    return t == I32 ? rint(v) : v;
 }
 static inline double tolerance(int t)
 {
@@ -148,8 +160,10 @@ static inline int count(const struct tensor *t)
 static inline size_t place(const struct tensor *t, int i) /* of element i */
 {
     size_t at = 0;
-    for (int d = t->n - 1; d >= 0; i /= t->dim[d], d--)
-        at += (size_t)(i % t->dim[d]) * (size_t)t->stride[d];
+    for (int d = t->n - 1; d >= 0; i /= t->dim[d], d--) {
+        int k = i % t->dim[d], vector = d == 1 ? vector_of(t->type) : 1;
+        at += (size_t)(k / vector) * (size_t)t->stride[d] + (size_t)(k % vector);
+    }
     return at;
 }
 static inline void upload(struct tensor *t)
@@ -163,7 +177,8 @@ static inline void upload(struct tensor *t)
 /* Strides of a format, or (gaps) of a random order of the dimensions with room between. */
 static inline void lay_out(struct tensor *t, int format, bool gaps)
 {
-    int order[8], step = 1;
+    const int vector = vector_of(t->type);
+    int order[8], step = vector;
     for (int i = 0; i < t->n; i++)
         order[i] = i;
     if (format == NHWC && t->n > 2) {
@@ -177,7 +192,7 @@ static inline void lay_out(struct tensor *t, int format, bool gaps)
     }
     for (int i = t->n; i-- > 0;) {
         t->stride[order[i]] = step;
-        step = step * t->dim[order[i]] + (gaps ? upto(3) : 0);
+        step = step * (order[i] == 1 ? t->dim[1] / vector : t->dim[order[i]]) + (gaps ? upto(3) * vector : 0);
     }
     t->size = (size_t)step;
 }
@@ -193,12 +208,18 @@ static inline struct tensor make(int type, int n, const int *dim, int format, bo
     for (size_t i = 0; i < t.size; i++)
         put(t.host, type, i, 7);
     MUST(cudaMalloc(&t.at, t.size * bytes(type)));
+    const int status = type == I64 || type == BOOL || type == E4M3 || type == E5M2 ? BAD : 0; /* those are graphs' */
     if (filter) {
         OK(cudnnCreateFilterDescriptor(&t.desc));
-        OK(cudnnSetFilterNdDescriptor(t.desc, type, format, n, dim));
+        IS(cudnnSetFilterNdDescriptor(t.desc, type, format, n, dim), status);
     } else {
         OK(cudnnCreateTensorDescriptor(&t.desc));
-        OK(cudnnSetTensorNdDescriptor(t.desc, type, n, dim, t.stride));
+        int steps[8]; /* cuDNN counts in vectors */
+        for (int i = 0; i < n; i++)
+            steps[i] = t.stride[i] / vector_of(type);
+        IS(format == VECT && !gaps ? cudnnSetTensorNdDescriptorEx(t.desc, VECT, type, n, dim)
+                                   : cudnnSetTensorNdDescriptor(t.desc, type, n, dim, steps),
+           status);
     }
     upload(&t);
     return t;

@@ -116,6 +116,22 @@ static void pads(void)
     OK(C(cudnnSetConvolution2dDescriptor)(conv, 0, 0, 1, 1, 1, 1, 1, 0));
     OK(C(cudnnIm2Col)(handle, tensor, memory[0], filter, conv, memory[1]));
     EXPECT(first(memory[1] + 7) == 1);
+    void *conv2, *filter2, *t[4], *diff;
+    OK(C(cudnnCreateTensorDescriptor)(&diff));
+    OK(C(cudnnCreateFilterDescriptor)(&filter2));
+    OK(C(cudnnCreateConvolutionDescriptor)(&conv2));
+    for (int i = 0; i < 4; i++)
+        OK(C(cudnnCreateTensorTransformDescriptor)(&t[i]));
+    OK(C(cudnnSetTensor4dDescriptor)(diff, 0, 0, 1, 1, 1, 1));
+    OK(C(cudnnGetFoldedConvBackwardDataDescriptors)(handle, filter, diff, conv, tensor, 0, filter2, wide, conv2, wide,
+                                                    t[0], t[1], t[2], t[3]));
+    OK(C(cudnnGetFilterSizeInBytes)(filter2, &size));
+    IS(size, 8 * 8 * 4 * 4);
+    for (int i = 0; i < 4; i++)
+        OK(C(cudnnDestroyTensorTransformDescriptor)(t[i]));
+    OK(C(cudnnDestroyConvolutionDescriptor)(conv2));
+    OK(C(cudnnDestroyFilterDescriptor)(filter2));
+    OK(C(cudnnDestroyTensorDescriptor)(diff));
     OK(C(cudnnSetFilter4dDescriptor)(filter, 8, 2, 1, 32, 1, 1)); /* vectors of 32 bytes */
     OK(C(cudnnReorderFilterAndBias)(handle, filter, 0, memory[0], memory[1] + 16, 0, NULL, NULL));
     EXPECT(first(memory[1] + 16) == 1);

@@ -170,14 +170,28 @@ static const struct {
             {CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1},
             {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1}};
 
+/* Vectors of 4 give vectors of 4 or floats, those of 32 vectors of 32, without dilation, as sums of 32 bits; the same
+ * of NVIDIA's (mapping/facts/cuda.md F11). */
+static bool has_vectors_right(const struct mudnn_convolution *c, const struct dnn_convolution *d)
+{
+    bool good = d->compute == CUDNN_DATA_INT32 && c->x.vector == c->w.vector;
+    for (int i = 0; i < d->n; i++)
+        good = good && d->dilation[i] == 1;
+    if (c->y.type == CUDNN_DATA_FLOAT)
+        return good && c->x.vector == 4;
+    return good && c->y.type == CUDNN_DATA_INT8 && c->y.vector == c->x.vector;
+}
+
 /* Forward convolutions of numbers of eight bits give floats, integers or eight bits; all others stay in their type. */
-static int supported(const struct mudnn_convolution *c, enum way way)
+static int supported(const struct mudnn_convolution *c, enum way way, const struct dnn_convolution *d)
 {
     int x = c->x.type, w = c->w.type, y = c->y.type;
+    if ((c->x.vector > 1 || c->w.vector > 1 || c->y.vector > 1) && !has_vectors_right(c, d))
+        return CUDNN_STATUS_NOT_SUPPORTED;
     bool floats = x == w && x == y &&
                   (x == CUDNN_DATA_FLOAT || x == CUDNN_DATA_DOUBLE || x == CUDNN_DATA_HALF || x == CUDNN_DATA_BFLOAT16);
     bool bytes = way == FORWARD && (x == CUDNN_DATA_INT8 || x == CUDNN_DATA_UINT8) && w == CUDNN_DATA_INT8 &&
-                 (y == CUDNN_DATA_INT8 || y == CUDNN_DATA_UINT8 || y == CUDNN_DATA_FLOAT || y == CUDNN_DATA_INT32);
+                 (y == CUDNN_DATA_INT8 || y == CUDNN_DATA_FLOAT || y == CUDNN_DATA_INT32);
     return floats || bytes ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
 }
 
@@ -190,7 +204,7 @@ static int algorithms(void *handle, enum way way, const void *desc, const void *
     DNN_BAD_UNLESS(returned && p && wanted > 0);
     int r = dnn_convolution_of(&c, desc, x, w, y);
     if (!r)
-        r = supported(&c, way);
+        r = supported(&c, way, desc);
     if (r)
         return r;
     *p = (struct performance){.algo = ways[way].first,
@@ -277,7 +291,7 @@ static int workspace(void *handle, enum way way, const void *desc, const void *x
     DNN_BAD_UNLESS(size && algo >= 0 && algo < ways[way].count);
     int r = dnn_convolution_of(&c, desc, x, w, y);
     if (!r)
-        r = supported(&c, way);
+        r = supported(&c, way, desc);
     if (!r)
         *size = 0;
     return r;
@@ -306,7 +320,7 @@ static int prepare(struct mudnn_convolution *c, void *handle, enum way way, cons
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(algo >= 0 && algo < ways[way].count && (!size || space));
     int r = dnn_convolution_of(c, desc, x, w, y);
-    return r ? r : supported(c, way);
+    return r ? r : supported(c, way, desc);
 }
 
 int wrap_cudnnConvolutionForward(void *handle, const void *alpha, void *x, const void *x_at, void *w, const void *w_at,

@@ -129,6 +129,11 @@ static inline const struct mudnn_tensor *dnn_tensor_of(enum dnn_kind kind, const
 {
     return dnn_is(kind, d) && ((const struct dnn_tensor *)d)->t.n ? &((const struct dnn_tensor *)d)->t : NULL;
 }
+/* Do two descriptors that have tensors name one type, vectors included? */
+static inline bool dnn_same_type(const void *a, const void *b)
+{
+    return ((const struct dnn_tensor *)a)->given == ((const struct dnn_tensor *)b)->given;
+}
 /* Bytes of a number of a type, 0 of one that is unknown; the type that vectors consist of, and how many. */
 size_t dnn_size(int type);
 int dnn_plain_type(int type, int *vector);

@@ -98,7 +98,7 @@ static int describe(struct mudnn_pooling *p, const struct dnn_pooling *d, const 
 {
     const struct mudnn_tensor *xt = dnn_tensor_of(DNN_TENSOR, x), *yt = dnn_tensor_of(DNN_TENSOR, y);
     DNN_BAD_UNLESS(dnn_is(DNN_POOLING, d) && d->n && xt && yt && alpha && beta);
-    DNN_BAD_UNLESS(xt->n == d->n + 2 && yt->n == xt->n && xt->type == yt->type);
+    DNN_BAD_UNLESS(xt->n == d->n + 2 && yt->n == xt->n && dnn_same_type(x, y));
     DNN_BAD_UNLESS(xt->dim[0] == yt->dim[0] && xt->dim[1] == yt->dim[1]);
     *p = (struct mudnn_pooling){.mode = d->mode,
                                 .nan = d->nan == CUDNN_PROPAGATE_NAN,
@@ -158,7 +158,7 @@ int wrap_cudnnSoftmaxForward(void *handle, int algorithm, int mode, const void *
     const struct mudnn_tensor *xt = dnn_tensor_of(DNN_TENSOR, x), *yt = dnn_tensor_of(DNN_TENSOR, y);
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS((unsigned)algorithm <= CUDNN_SOFTMAX_LOG && (unsigned)mode <= CUDNN_SOFTMAX_MODE_CHANNEL);
-    DNN_BAD_UNLESS(alpha && beta && xt && yt && x_at && y_at && dnn_same_shape(xt, yt) && xt->type == yt->type);
+    DNN_BAD_UNLESS(alpha && beta && xt && yt && x_at && y_at && dnn_same_shape(xt, yt) && dnn_same_type(x, y));
     struct mudnn_softmax s = {.algorithm = algorithm,
                               .mode = mode,
                               .alpha = dnn_scalar(alpha, yt->type),

@@ -85,13 +85,21 @@ static void pack(struct mudnn_tensor *t, int format)
     }
 }
 
+/* Types of descriptors that are no graph's: NVIDIA's refuse the others (mapping/facts/cuda.md F11). */
+static bool is_legacy(int type)
+{
+    return type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_DOUBLE || type == CUDNN_DATA_HALF ||
+           type == CUDNN_DATA_BFLOAT16 || type == CUDNN_DATA_INT8 || type == CUDNN_DATA_UINT8 ||
+           type == CUDNN_DATA_INT32;
+}
+
 /* Fills in a tensor or filter from its dimensions; strides NULL: packed in a format. */
 static int set(struct dnn_tensor *d, int type, int format, int n, const int *dims, const int *strides)
 {
     struct mudnn_tensor t = {.n = n};
     int64_t count = 1;
     t.type = dnn_plain_type(type, &t.vector);
-    DNN_BAD_UNLESS(dims && dnn_size(t.type) && (unsigned)format <= CUDNN_TENSOR_NCHW_VECT_C);
+    DNN_BAD_UNLESS(dims && is_legacy(t.type) && (unsigned)format <= CUDNN_TENSOR_NCHW_VECT_C);
     if (n < 3 || n > MUDNN_DIMS)
         return CUDNN_STATUS_NOT_SUPPORTED;
     bool vectors = format == CUDNN_TENSOR_NCHW_VECT_C;

@@ -1,4 +1,6 @@
 /* cuDNN's transformations of tensors and filters: other layouts, padding, and the windows of a convolution. */
+#include <string.h>
+
 #include "api/cudnn/dnn.h"
 
 int wrap_cudnnCreateTensorTransformDescriptor(void **d)
@@ -47,16 +49,44 @@ int wrap_cudnnGetTensorTransformDescriptor(void *desc, unsigned wanted, int *for
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* The shape behind a transformation. Folds move parts of the image into channels in an order that no public text
- * gives, so there are none; a padding below 0 cuts off. */
+static int64_t product_of_folds(const struct dnn_transform *d)
+{
+    int64_t product = 1;
+    for (unsigned i = 2; i < d->n && product <= INT32_MAX; i++)
+        product *= d->fold[i];
+    return product <= INT32_MAX ? product : (int64_t)INT32_MAX + 1;
+}
+static bool is_padded(const struct dnn_transform *d)
+{
+    bool padded = false;
+    for (unsigned i = 0; i < d->n; i++)
+        padded |= d->before[i] || d->after[i];
+    return padded;
+}
+
+/* The shape behind a transformation. To fold is to pad, and then to cut each dimension behind the channels into blocks
+ * of its fold: the places in a block become channels, place * C + c of C channels, behind those that pad them. To
+ * unfold is the way back, and a padding below 0 cuts off what folding had padded (mapping/facts/cuda.md F11). What is
+ * said nowhere is not supported: to cut channels off before folding, and to pad what was unfolded. */
 static int outcome(const struct dnn_transform *d, const struct mudnn_tensor *from, int64_t *dim)
 {
     DNN_BAD_UNLESS(dnn_is(DNN_TRANSFORM, d) && d->n && from && (int)d->n == from->n);
-    for (int i = 0; i < from->n; i++)
-        if (d->fold[i] != 1)
-            return CUDNN_STATUS_NOT_SUPPORTED;
+    const int64_t folds = product_of_folds(d);
+    const bool unfolds = d->direction == CUDNN_TRANSFORM_UNFOLD;
     for (int i = 0; i < from->n; i++) {
-        dim[i] = from->dim[i] + d->before[i] + d->after[i];
+        int64_t fold = i < 2 ? 1 : d->fold[i], pad = (int64_t)d->before[i] + d->after[i];
+        if (unfolds) {
+            if (d->before[i] > 0 || d->after[i] > 0)
+                return CUDNN_STATUS_NOT_SUPPORTED;
+            DNN_BAD_UNLESS(i != 1 || from->dim[i] % folds == 0);
+            dim[i] = (i == 1 ? from->dim[i] / folds : from->dim[i] * fold) + pad;
+        } else {
+            if (i == 1 && folds > 1 && (d->before[i] < 0 || d->after[i] < 0))
+                return CUDNN_STATUS_NOT_SUPPORTED;
+            dim[i] = from->dim[i] + pad;
+            DNN_BAD_UNLESS(dim[i] > 0 && dim[i] <= INT32_MAX);
+            dim[i] = i == 1 ? dim[i] * folds : (dim[i] + fold - 1) / fold;
+        }
         DNN_BAD_UNLESS(dim[i] > 0 && dim[i] <= INT32_MAX);
     }
     return CUDNN_STATUS_SUCCESS;
@@ -78,25 +108,6 @@ int wrap_cudnnInitTransformDest(void *desc, void *from, void *to, size_t *size)
     return r ? r : wrap_cudnnGetTensorSizeInBytes(to, size);
 }
 
-/* The part of both tensors that is the same one; what of `to` lies outside is padding. False: there is none. */
-static bool overlap(const struct dnn_transform *d, const struct mudnn_tensor *from, struct mudnn_tensor *in,
-                    struct mudnn_tensor *out, int64_t *in_first, int64_t *out_first)
-{
-    for (int i = 0; i < from->n; i++) {
-        int64_t cut = d->before[i] < 0 ? -d->before[i] : 0, pad = d->before[i] > 0 ? d->before[i] : 0;
-        int64_t left = in->dim[i] - cut + (d->after[i] < 0 ? d->after[i] : 0);
-        if (left <= 0)
-            return false;
-        in->dim[i] = out->dim[i] = left;
-        in_first[i] = cut;
-        out_first[i] = pad;
-    }
-    return true;
-}
-static bool whole_vectors(const struct mudnn_tensor *t, int64_t first)
-{
-    return first % t->vector == 0 && t->dim[1] % t->vector == 0;
-}
 static size_t offset(const struct mudnn_tensor *t, const int64_t *first)
 {
     int64_t at = 0;
@@ -105,12 +116,93 @@ static size_t offset(const struct mudnn_tensor *t, const int64_t *first)
     return (size_t)at * dnn_size(t->type);
 }
 
-/* to = alpha (from with padding of zeros) + beta to: first beta, then the part that is no padding. */
+/* The wide side has the image as it was, the folded one its blocks as channels: elements of the wide side, the first of
+ * each dimension at `low`, and the last before `high`. Padding in front is `before`, whichever side it is that lacks
+ * it. */
+struct fold {
+    const struct dnn_transform *d;
+    const struct mudnn_tensor *wide, *folded;
+    int64_t before[MUDNN_DIMS], low[MUDNN_DIMS], high[MUDNN_DIMS];
+};
+static void fold_of(struct fold *f, const struct dnn_transform *d, const struct mudnn_tensor *from,
+                    const struct mudnn_tensor *to)
+{
+    const bool unfolds = d->direction == CUDNN_TRANSFORM_UNFOLD;
+    *f = (struct fold){.d = d, .wide = unfolds ? to : from, .folded = unfolds ? from : to};
+    for (int i = 0; i < from->n; i++) {
+        f->before[i] = unfolds ? -(int64_t)d->before[i] : d->before[i];
+        f->low[i] = f->before[i] < 0 ? -f->before[i] : 0;
+        f->high[i] = f->wide->dim[i] + (!unfolds && d->after[i] < 0 ? d->after[i] : 0);
+    }
+}
+
+/* The elements of one place in the blocks, whose first ones are at `first` of the wide side, as a part of either.
+ * False: there are none. */
+static bool parts(const struct fold *f, const int64_t *first, struct mudnn_tensor *wide, struct mudnn_tensor *folded,
+                  int64_t *folded_first)
+{
+    int64_t place = 0;
+    *wide = *f->wide, *folded = *f->folded;
+    for (int i = 2; i < wide->n; i++)
+        place = place * f->d->fold[i] + (first[i] + f->before[i]) % f->d->fold[i];
+    for (int i = 0; i < wide->n; i++) {
+        int64_t fold = i < 2 ? 1 : f->d->fold[i], left = f->high[i] - first[i];
+        if (left <= 0)
+            return false;
+        wide->dim[i] = folded->dim[i] = (left + fold - 1) / fold;
+        wide->stride[i] *= fold;
+        folded_first[i] = (first[i] + f->before[i]) / fold;
+    }
+    folded_first[1] += place * f->wide->dim[1];
+    return true;
+}
+
+static bool whole_vectors(const struct mudnn_tensor *t, int64_t first)
+{
+    return first % t->vector == 0 && t->dim[1] % t->vector == 0;
+}
+
+/* Each place of the blocks is a copy of its own, in order of the image: `first` counts through them. */
+static int copy_places(void *handle, const struct fold *f, bool unfolds, double alpha, const void *from_at, double beta,
+                       void *to_at, const char *symbol)
+{
+    int64_t first[MUDNN_DIMS];
+    int n = f->wide->n, i = n;
+    memcpy(first, f->low, sizeof first);
+    while (i >= 2) {
+        struct mudnn_tensor wide, folded;
+        int64_t at[MUDNN_DIMS];
+        if (parts(f, first, &wide, &folded, at)) {
+            if (!whole_vectors(&wide, first[1]) || !whole_vectors(&folded, at[1]))
+                return CUDNN_STATUS_NOT_SUPPORTED;
+            struct mudnn_pointwise p = {.mode = CUDNN_POINTWISE_IDENTITY,
+                                        .scale = alpha,
+                                        .alpha = {1, 0},
+                                        .beta = beta,
+                                        .x = unfolds ? folded : wide,
+                                        .y = unfolds ? wide : folded};
+            p.x_at = (const char *)from_at + (unfolds ? offset(f->folded, at) : offset(f->wide, first));
+            p.y_at = (char *)to_at + (unfolds ? offset(f->wide, first) : offset(f->folded, at));
+            int r = dnn_done(mu.mudnnHostPointwise(dnn_stream(handle), &p), symbol);
+            if (r)
+                return r;
+        }
+        for (i = n - 1; i >= 2; i--) {
+            if (++first[i] < f->low[i] + f->d->fold[i] && first[i] < f->high[i])
+                break;
+            first[i] = f->low[i];
+        }
+    }
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* to = alpha (what `from` becomes) + beta to; where it is padded or folded, and zeros are between, without beta. */
 static int transform(void *handle, const struct dnn_transform *d, const void *alpha, const struct mudnn_tensor *from,
                      const void *from_at, const void *beta, const struct mudnn_tensor *to, void *to_at,
                      const char *symbol)
 {
-    int64_t dim[MUDNN_DIMS], in_first[MUDNN_DIMS], out_first[MUDNN_DIMS];
+    static const unsigned char zero[8];
+    int64_t dim[MUDNN_DIMS];
     DNN_HANDLE_OR_LEAVE(handle);
     int r = outcome(d, from, dim);
     if (r)
@@ -118,35 +210,17 @@ static int transform(void *handle, const struct dnn_transform *d, const void *al
     DNN_BAD_UNLESS(to && to->n == from->n && alpha && beta && from_at && to_at);
     for (int i = 0; i < to->n; i++)
         DNN_BAD_UNLESS(to->dim[i] == dim[i]);
-    struct mudnn_tensor in = *from, out = *to;
-    bool some = overlap(d, from, &in, &out, in_first, out_first);
-    if (some && !(whole_vectors(&in, in_first[1]) && whole_vectors(&out, out_first[1])))
+    const bool folds = product_of_folds(d) > 1, unfolds = d->direction == CUDNN_TRANSFORM_UNFOLD;
+    if ((folds && (from->vector > 1 || to->vector > 1)) ||
+        (!unfolds && (folds || is_padded(d)) && dnn_scalar(beta, to->type) != 0))
         return CUDNN_STATUS_NOT_SUPPORTED;
-    double a = dnn_scalar(alpha, to->type), b = dnn_scalar(beta, to->type);
-    struct mudnn_pointwise p = {.mode = CUDNN_POINTWISE_IDENTITY,
-                                .scale = b,
-                                .alpha = {1, 0},
-                                .x = *to,
-                                .y = *to,
-                                .x_at = to_at,
-                                .y_at = to_at};
-    bool padded = !some || !dnn_same_shape(&out, to);
-    static const unsigned char zero[8];
-    if (padded && b == 0)
+    struct fold f;
+    fold_of(&f, d, from, to);
+    if (!unfolds && (folds || is_padded(d)))
         r = dnn_done(mu.mudnnHostFill(dnn_stream(handle), to, to_at, zero), symbol);
-    else if (padded && b != 1)
-        r = dnn_done(mu.mudnnHostPointwise(dnn_stream(handle), &p), symbol);
-    if (r || !some)
-        return r;
-    p = (struct mudnn_pointwise){.mode = CUDNN_POINTWISE_IDENTITY,
-                                 .scale = a,
-                                 .alpha = {1, 0},
-                                 .beta = padded ? b != 0 : b,
-                                 .x = in,
-                                 .y = out,
-                                 .x_at = (const char *)from_at + offset(from, in_first),
-                                 .y_at = (char *)to_at + offset(to, out_first)};
-    return dnn_done(mu.mudnnHostPointwise(dnn_stream(handle), &p), symbol);
+    return r ? r
+             : copy_places(handle, &f, unfolds, dnn_scalar(alpha, to->type), from_at, dnn_scalar(beta, to->type), to_at,
+                           symbol);
 }
 int wrap_cudnnTransformTensorEx(void *handle, void *d, const void *alpha, void *from, const void *from_at,
                                 const void *beta, void *to, void *to_at)

@@ -147,14 +147,17 @@ void dnn_touch(const struct mudnn_tensor *t, const void *at, bool write)
 
 /* ---- walks ------------------------------------------------------------------------------------- */
 
-/* Vectors of channels are a dimension of their own here, the last. */
+/* Vectors of channels are a dimension of their own here, the last. Where operands have vectors of two lengths, as of 4
+ * and 32, there are two: the shorter vectors in a longer one, and the channels of the shorter. */
 static void split_channels(struct dnn_walk *w, const struct mudnn_tensor *shape, unsigned operands,
                            const struct mudnn_tensor *const operand[])
 {
-    int vector = shape->vector;
-    for (unsigned k = 0; k < operands; k++)
-        if (operand[k]->vector > vector)
-            vector = operand[k]->vector;
+    int longest = shape->vector, shortest = shape->vector;
+    for (unsigned k = 0; k < operands; k++) {
+        int vector = operand[k]->vector;
+        longest = vector > longest ? vector : longest;
+        shortest = vector > 1 && (shortest == 1 || vector < shortest) ? vector : shortest;
+    }
     w->operands = operands;
     w->n = shape->n;
     for (int i = 0; i < shape->n; i++) {
@@ -162,17 +165,21 @@ static void split_channels(struct dnn_walk *w, const struct mudnn_tensor *shape,
         for (unsigned k = 0; k < operands; k++)
             w->step[k][i] = operand[k]->dim[i] == 1 ? 0 : operand[k]->stride[i];
     }
-    if (vector == 1)
+    if (longest == 1)
         return;
-    w->dim[1] /= vector;
-    w->dim[w->n] = vector;
+    w->dim[1] /= longest;
+    w->dim[w->n] = longest / shortest;
+    w->dim[w->n + 1] = shortest;
     for (unsigned k = 0; k < operands; k++) {
         const struct mudnn_tensor *t = operand[k];
-        bool plain = t->vector == 1;
-        w->step[k][w->n] = t->dim[1] == 1 ? 0 : plain ? t->stride[1] : 1;
-        w->step[k][1] = t->dim[1] == 1 ? 0 : plain ? t->stride[1] * vector : t->stride[1] * (vector / t->vector);
+        /* From one channel to the next within a vector, and from one vector of `shortest` to the next. */
+        int64_t channel = t->dim[1] == 1 ? 0 : t->vector == 1 ? t->stride[1] : 1;
+        int64_t vector = t->dim[1] == 1 ? 0 : t->vector == shortest ? t->stride[1] : channel * shortest;
+        w->step[k][w->n + 1] = channel;
+        w->step[k][w->n] = vector;
+        w->step[k][1] = t->dim[1] == 1 ? 0 : t->vector == longest ? t->stride[1] : vector * (longest / shortest);
     }
-    w->n++;
+    w->n += 2;
 }
 
 static void exchange(struct dnn_walk *w, int a, int b)

@@ -30,7 +30,7 @@ enum { DNN_ROW = 512, DNN_OPERANDS = 8 };
 struct dnn_walk {
     unsigned operands;
     int n;
-    int64_t dim[MUDNN_DIMS + 1], step[DNN_OPERANDS][MUDNN_DIMS + 1];
+    int64_t dim[MUDNN_DIMS + 2], step[DNN_OPERANDS][MUDNN_DIMS + 2];
 };
 /* The order is that of operand 0's memory. */
 void dnn_plan(struct dnn_walk *w, const struct mudnn_tensor *shape, unsigned operands,
