@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(&saying, copy, size < sizeof saying ? size : sizeof saying);
         if (mccl_saying_good(&saying, &id, nranks)) {
             read_text(saying.reason);
-            if (saying.rank >= nranks)
+            if (saying.rank >= nranks || saying.waiting.awaited >= nranks)
                 abort();
         }
         break;

@@ -1,5 +1,7 @@
 /* Ranks that do not call the same: for every collective and every argument of it, one rank differs in that one. All
- * ranks must hear of it, by their streams and their communicators, and one line must say what differed. */
+ * ranks must hear of it, by their streams and their communicators, and one line must say what differed.
+ * Usage: disagree [N]; N: ranks a host, of which a root may have done its part before the others find out, and what is
+ * found first is said. */
 #include "team.h"
 
 #include <fcntl.h>
@@ -28,6 +30,7 @@ struct pair {
 };
 
 enum { LARGEST = 70000 };
+static int per_host; /* 0: all ranks are on one */
 
 static mcclResult_t make(struct rank *r, const struct call *c, char *x, char *y)
 {
@@ -56,7 +59,12 @@ static void disagree(struct rank *r)
     if (!e && p->late)
         (void)musaDeviceSynchronize();
     musaError_t told = musaStreamSynchronize(r->stream);
-    RANK(r, told == musaErrorIllegalState || (e && !told)); /* both: the calls before, if this rank is late */
+    /* Both: the calls before, if this rank is late. */
+    RANK(r, told == musaErrorIllegalState || (e && !told) || (per_host && !told));
+    if (per_host && !told && !e) { /* done, as far as this rank can tell: then the next call fails */
+        (void)mcclAllReduce(x, x, 1, mcclInt32, mcclSum, r->comm, r->stream);
+        (void)musaStreamSynchronize(r->stream);
+    }
     RANK(r, async_error(r, true) == mcclInvalidUsage);
     RANK(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, r->comm, r->stream) == mcclInvalidUsage);
     RANK(r, mcclBroadcast(x, x, 100000, mcclInt8, 0, r->comm, r->stream) == mcclInvalidUsage);
@@ -81,10 +89,13 @@ static bool run_pair(enum team team, int nranks, struct pair *p)
     int lines = 0, good = 0;
     for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1, lines++) {
         *end = 0;
-        good += strstr(line, "nccl: rank ") && strstr(line, p->word) && strstr(line, " failed: ");
+        bool says = strstr(line, p->word);
+        says = says || (per_host && (strstr(line, "disagree in") || strstr(line, " calls ncclAllReduce") ||
+                                     strstr(line, "wait for each other")));
+        good += strstr(line, "nccl: rank ") && says && strstr(line, " failed: ");
         *end = '\n';
     }
-    int wanted = team == THREADS ? 1 : nranks;
+    int wanted = team == PROCESSES ? nranks : per_host ? (nranks + per_host - 1) / per_host : 1;
     if (lines != wanted || good != wanted)
         printf("# %d lines, %d of them with \"%s\", expected %d:\n%s\n", lines, good, p->word, wanted, text);
     return ok && lines == wanted && good == wanted;
@@ -158,9 +169,13 @@ static void vary_messages(enum team team, mcclDataType_t type)
     compare(team, 2, mixed);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     setenv("CUMU_HOST_DEVICES", "4", 1);
+    per_host = argc > 1 ? atoi(argv[1]) : 0;
+    if (per_host)
+        setenv("CUMU_NCCL_HOST_RANKS", argv[1], 1);
+    const int step = per_host ? 101 : 2; /* a circle over hosts is known after a second */
     for (int team = PROCESSES; team >= THREADS; team--) {
         bad = runs = 0;
         int turn = 0;
@@ -170,8 +185,8 @@ int main(void)
                 for (size_t count = 7; count <= 60007; count += count < 1000 ? 2000 : 58000, turn++)
                     vary((enum team)team, nranks,
                          (struct call){k, count, turn % mcclNumTypes, turn % mcclNumOps, turn % nranks},
-                         team == PROCESSES ? 29 : 2);
-        for (mcclDataType_t t = 0; t < mcclNumTypes; t += team == PROCESSES ? 6 : 3)
+                         team == PROCESSES && !per_host ? 29 : step);
+        for (mcclDataType_t t = 0; t < mcclNumTypes; t += per_host ? mcclNumTypes : team == PROCESSES ? 6 : 3)
             vary_messages((enum team)team, t);
         report(!bad, "%d pairs of calls that differ, as %s", runs, team ? "processes" : "threads");
     }

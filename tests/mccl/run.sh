@@ -22,6 +22,10 @@ CUMU_NCCL_HOST_RANKS=1 check "generated programs, one rank a host" 0 'mccl gener
     "$mccl/generated"
 CUMU_NCCL_HOST_RANKS=1 check "sends and receives, one rank a host" 0 'mccl transfers: [0-9]* checks, 0 failed' -- \
     "$mccl/transfers"
+for per in 1 3; do # some wait for each other, over hosts
+    UCX_TLS=tcp,self check "ranks that disagree, $per a host" 0 'mccl disagree: [0-9]* checks, 0 failed' -- \
+        "$mccl/disagree" $per
+done
 CUMU_NCCL_HOST_RANKS=2 UCX_TLS=tcp,self check "puts and signals, two ranks a host" 0 \
     'mccl one_sided: [0-9]* checks, 0 failed' -- "$mccl/one_sided"
 CUMU_NCCL_HOST_RANKS=2 check "faults, two ranks a host" 0 'mccl failure: [0-9]* checks, 0 failed' -- "$mccl/failure"

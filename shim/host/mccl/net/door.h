@@ -86,12 +86,20 @@ struct mccl_card {          /* what a rank tells all others, and then the bytes 
 
 enum mccl_word { MCCL_BEAT = 1, MCCL_COMES, MCCL_READY, MCCL_GO, MCCL_FAILED, MCCL_LEAVES };
 
+struct mccl_waiting { /* of a rank: what it waits for */
+    int32_t awaited;  /* a rank, -1: none */
+    uint32_t kind;    /* of the call: enum mccl_kind */
+    uint32_t stamp;   /* changes when it waits for something else, or something has come */
+    uint32_t looks;   /* how often it has found that what it waits for is not there */
+};
+
 struct mccl_saying { /* between rank 0 and each other one, as long as the communicator lives */
     char magic[8];
     uint64_t secret[2];
     uint32_t word;
     int32_t rank;
     int32_t result;
+    struct mccl_waiting waiting; /* of a beat */
     uint32_t unused;
     char reason[MCCL_REASON];
 };

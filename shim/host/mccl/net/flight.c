@@ -44,6 +44,18 @@ static void fail_left(mcclComm_t c, int rank)
     mccl_fail(c, mcclRemoteError, "rank %d on host %s has left the communicator", rank, c->net->seats[rank].name);
 }
 
+/* Notes for rank 0 one of those that the call waits for, the next one each time. */
+static void note_awaited(mcclComm_t c, bool (*waits_for)(void *, int rank), void *arg)
+{
+    struct mccl_net *n = c->net;
+    for (int i = 0, q = (int)n->awaited; i < c->nranks; i++, q++)
+        if (waits_for(arg, q % c->nranks)) {
+            n->awaited = (uint32_t)(q % c->nranks) + 1;
+            break;
+        }
+    n->looks++;
+}
+
 /* Sleeps until something comes by the wire. The star's thread may have taken it in before the wire was armed. */
 static void doze(struct mccl_net *n, bool (*ready)(void *), void *arg, int nap_ms)
 {
@@ -61,6 +73,7 @@ mcclResult_t mccl_net_wait(mcclComm_t c, bool (*ready)(void *), void *arg, bool 
     int looks = c->crowded ? LOOKS - 20 : 0;
     unsigned moves = mccl_wire_moves(n->wire);
     n->waiting++;
+    n->waits++;
     atomic_fetch_add_explicit(&n->moved, 1, memory_order_relaxed);
     for (int i = looks; !ready(arg); i++) {
         mccl_wire_progress(n->wire);
@@ -72,8 +85,10 @@ mcclResult_t mccl_net_wait(mcclComm_t c, bool (*ready)(void *), void *arg, bool 
             mccl_pause();
         else if (i < LOOKS + YIELDS)
             i = mccl_yield() ? i : LOOKS + YIELDS;
-        else if (!ready(arg))
+        else if (!ready(arg)) {
+            note_awaited(c, waits_for, arg);
             doze(n, ready, arg, nap_ms);
+        }
         r = i % 16 && i < LOOKS + YIELDS ? mcclSuccess : over(c);
         if (r && (ready(arg) || mccl_in_grace(c, &grace)))
             r = mcclSuccess;
@@ -89,6 +104,7 @@ mcclResult_t mccl_net_wait(mcclComm_t c, bool (*ready)(void *), void *arg, bool 
             break;
     }
     n->waiting--;
+    n->awaited = 0;
     return r;
 }
 

@@ -28,6 +28,9 @@ struct mccl_net {
     struct mccl_reunion *reunion;
     _Atomic int waiting;      /* a call moves what is on the wire itself */
     _Atomic bool *left;       /* by rank: nothing will come from it any more */
+    _Atomic uint32_t awaited; /* while a call sleeps: rank + 1 that it waits for, one after the other; else 0 */
+    _Atomic uint32_t waits;   /* changes when it begins to and ends */
+    _Atomic uint32_t looks;   /* how often it has found that what it waits for is not there */
     _Atomic unsigned moved;   /* how often calls have looked at the wire: the star leaves it to them meanwhile */
     unsigned number;          /* of the collective */
     struct mccl_short *brief; /* the short collective under way, or the last one */
@@ -52,6 +55,12 @@ void mccl_net_free(struct mccl_net *n, bool in_order);
 mcclResult_t mccl_star_open(struct mccl_net *n, int listener, const struct mccl_place *at);
 mcclResult_t mccl_star_ready(struct mccl_net *n); /* returns when all ranks have called it, or what went wrong */
 void mccl_star_close(struct mccl_net *n);
+
+/* circle.c. Ranks of all hosts that wait for each other: rank 0 is told who waits for whom and finds them. */
+struct mccl_waiting mccl_waiting(const struct mccl_net *n); /* this rank */
+struct mccl_circles *mccl_circles_new(int nranks);          /* NULL: out of memory. free() */
+void mccl_circles_told(struct mccl_circles *o, int rank, const struct mccl_waiting *w, int64_t now);
+void mccl_circles_check(struct mccl_circles *o, mcclComm_t c, int64_t now); /* the communicator fails if there is one */
 
 /* reunion.c. Takes over the listener, unless there is no memory: NULL. Then it is told every rank's card. */
 struct mccl_reunion *mccl_reunion_new(int listener, int rank, int nranks);

@@ -4,7 +4,7 @@
 
 #include "host/mccl/net/door.h"
 
-const char mccl_magic[8] = "cumumcc3"; /* 3: the version of all that is in door.h */
+const char mccl_magic[8] = "cumumcc4"; /* 4: the version of all that is in door.h */
 
 /* In a time that does not tell how many bytes were right. */
 bool mccl_same_id(const struct mccl_id *a, const struct mccl_id *b)
@@ -78,7 +78,8 @@ bool mccl_saying_good(const struct mccl_saying *s, const struct mccl_id *id, int
         differ |= s->secret[i] ^ id->secret[i];
     return memcmp(s->magic, mccl_magic, sizeof s->magic) == 0 && !differ && s->word >= MCCL_BEAT &&
            s->word <= MCCL_LEAVES && s->rank >= 0 && s->rank < nranks && s->result >= 0 &&
-           s->result <= mcclInProgress && ends(s->reason, sizeof s->reason);
+           s->result <= mcclInProgress && s->waiting.awaited >= -1 && s->waiting.awaited < nranks &&
+           ends(s->reason, sizeof s->reason);
 }
 
 bool mccl_visit_good(const struct mccl_visit *v, const uint64_t secret[2], int nranks)

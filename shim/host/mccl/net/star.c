@@ -39,7 +39,8 @@ struct mccl_star {
     _Atomic int live; /* all ranks are; changes under `lock` */
     _Atomic bool mine, ending;
     bool told;
-    unsigned moved; /* by calls, when it last looked */
+    struct mccl_circles *circles; /* rank 0's */
+    unsigned moved;               /* by calls, when it last looked */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
@@ -63,6 +64,7 @@ static void say(struct mccl_star *s, const struct link *l, enum mccl_word word, 
         return;
     memcpy(out.magic, mccl_magic, sizeof out.magic);
     memcpy(out.secret, s->net->id.secret, sizeof out.secret);
+    out.waiting = mccl_waiting(s->net);
     if (word == MCCL_FAILED) {
         out.result = (int32_t)m->failed;
         snprintf(out.reason, sizeof out.reason, "%s", m->reasoned == 2 ? m->reason : "another rank could not go on");
@@ -93,6 +95,15 @@ static void count_ready(struct mccl_star *s)
         return;
     say_all(s, MCCL_GO, 0);
     set_live(s);
+}
+
+/* Once. */
+static void tell_failure(struct mccl_star *s)
+{
+    if (!s->net->comm->shared->failed || s->told)
+        return;
+    s->told = true;
+    say_all(s, MCCL_FAILED, s->net->comm->rank);
 }
 
 /* A newcomer has said who it is. */
@@ -130,12 +141,17 @@ static void hear(struct mccl_star *s, struct link *l)
             count_ready(s);
         break;
     case MCCL_GO: set_live(s); break;
+    case MCCL_BEAT:
+        if (central(s))
+            mccl_circles_told(s->circles, l->rank, &in->waiting, l->heard);
+        break;
     case MCCL_FAILED:
         mccl_wire_drain(s->net->wire);
         if (in->result > 0)
             mccl_fail(c, (mcclResult_t)in->result, "%s", in->reason);
         break;
     case MCCL_LEAVES:
+        tell_failure(s); /* which may be why it leaves */
         s->net->left[in->rank] = true;
         if (in->rank == l->rank)
             cut(l);
@@ -291,17 +307,18 @@ static void *run(void *arg)
         check_silence(s, now, slept, beat);
         if (!s->net->waiting && !m->failed)
             mccl_wire_progress(s->net->wire);
-        if (m->failed && !s->told) {
-            s->told = true;
-            say_all(s, MCCL_FAILED, s->net->comm->rank);
-        }
+        tell_failure(s);
         if (now - said >= beat) {
             said = now;
             say_all(s, MCCL_BEAT, s->net->comm->rank);
+            if (central(s)) {
+                struct mccl_waiting own = mccl_waiting(s->net);
+                mccl_circles_told(s->circles, 0, &own, now);
+                mccl_circles_check(s->circles, s->net->comm, now);
+            }
         }
     }
-    if (m->failed && !s->told)
-        say_all(s, MCCL_FAILED, s->net->comm->rank);
+    tell_failure(s);
     take_leave(s);
     return NULL;
 }
@@ -318,6 +335,7 @@ static struct mccl_star *new_star(struct mccl_net *n, int listener)
     s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s->links = calloc((size_t)nlinks, sizeof *s->links);
     s->polls = calloc((size_t)nlinks + 3, sizeof *s->polls);
+    s->circles = n->comm->rank ? NULL : mccl_circles_new(n->comm->nranks);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->change, NULL);
     for (int i = 0; i < nlinks && s->links; i++)
@@ -337,6 +355,7 @@ static void free_star(struct mccl_star *s)
     pthread_cond_destroy(&s->change);
     free(s->links);
     free(s->polls);
+    free(s->circles);
     free(s);
 }
 
@@ -349,7 +368,7 @@ mcclResult_t mccl_star_open(struct mccl_net *n, int listener, const struct mccl_
             close(listener);
         return mcclSystemError;
     }
-    mcclResult_t r = s->wake < 0 || !s->links || !s->polls ? mcclSystemError : mcclSuccess;
+    mcclResult_t r = s->wake < 0 || !s->links || !s->polls || (!c->rank && !s->circles) ? mcclSystemError : mcclSuccess;
     if (!r && c->rank) {
         int fd = mccl_connect(at, JOIN_MS / 3);
         if (fd < 0) {
