@@ -46,7 +46,7 @@ struct mccl_waiting mccl_waiting(const struct mccl_net *n)
         w.awaited = (int32_t)far - 1;
     else if (near)
         w.awaited = mccl_net_rank(n, n->host, (int)near - 1);
-    w.kind = near && !far ? m->waits_in : (uint32_t)c->doing;
+    w.kind = far ? n->kind : m->waits_in;
     w.looks = n->looks + m->looks;
     return w;
 }

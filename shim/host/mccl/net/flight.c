@@ -53,6 +53,7 @@ static void note_awaited(mcclComm_t c, bool (*waits_for)(void *, int rank), void
             n->awaited = (uint32_t)(q % c->nranks) + 1;
             break;
         }
+    n->kind = c->doing;
     n->looks++;
 }
 
