@@ -11,12 +11,12 @@ struct mudnn_operand {
     void *at;
 };
 
-/* c[..., i, j] = sum over k of a[..., i, k] b[..., k, j] for each index of the dimensions before the last two. Where a
- * or b has fewer of such a dimension than c, each serves as many neighbours: one for all, or a group of heads.
- * rows, columns, inner: int32, how much of the matrices counts, one for each index that they have; what is outside of
- * rows and columns becomes `padding`. */
+/* c[..., i, j] = scale sum over k of a[..., i, k] b[..., k, j] for each index of the dimensions before the last two.
+ * Where a or b has fewer of such a dimension than c, each serves as many neighbours: one for all, or a group of heads.
+ * scale: one number, or none for 1. rows, columns, inner: int32, how much of the matrices counts, one for each index
+ * that they have; what is outside of rows and columns becomes `padding`. */
 struct mudnn_matmul {
-    struct mudnn_operand a, b, c, rows, columns, inner;
+    struct mudnn_operand a, b, c, rows, columns, inner, scale;
     double padding;
 };
 

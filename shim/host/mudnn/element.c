@@ -121,6 +121,16 @@ int64_t dnn_place(const struct mudnn_tensor *t, const int64_t *index)
     return at;
 }
 
+int64_t dnn_count_rows(const struct mudnn_tensor *t) { return dnn_count(t) / t->dim[t->n - 1]; }
+
+int64_t dnn_row_place(const struct mudnn_tensor *t, const struct mudnn_tensor *shape, int64_t row)
+{
+    int64_t at = 0;
+    for (int d = shape->n - 2; d >= 0; row /= shape->dim[d], d--)
+        at += t->dim[d] == 1 ? 0 : row % shape->dim[d] * t->stride[d];
+    return at;
+}
+
 struct mudnn_tensor dnn_packed(const struct mudnn_tensor *t, int type)
 {
     struct mudnn_tensor p = *t;

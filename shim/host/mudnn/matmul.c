@@ -55,13 +55,17 @@ static void *copy_matrix(const struct mudnn_operand *o, int64_t first, int64_t r
     const struct mudnn_tensor *t = &o->t;
     char *to = maths_alloc((size_t)(rows * columns) * (doubles ? sizeof(double) : sizeof(float)));
     double v[DNN_ROW];
-    for (int64_t r = 0; to && r < rows; r++)
+    for (int64_t r = 0; to && r < rows; r++) {
+        const int64_t row = first + r * t->stride[t->n - 2];
+        if (!doubles && t->stride[t->n - 1] == 1 &&
+            dnn_widen((float *)to + r * columns, o->at, t->type, row, (size_t)columns))
+            continue;
         for (int64_t c = 0; c < columns; c += DNN_ROW) {
             size_t n = (size_t)(columns - c < DNN_ROW ? columns - c : DNN_ROW);
-            dnn_load(v, o->at, t->type, first + r * t->stride[t->n - 2] + c * t->stride[t->n - 1], t->stride[t->n - 1],
-                     n);
+            dnn_load(v, o->at, t->type, row + c * t->stride[t->n - 1], t->stride[t->n - 1], n);
             dnn_store(to, v, doubles ? MUDNN_DATA_DOUBLE : MUDNN_DATA_FLOAT, r * columns + c, 1, n);
         }
+    }
     return to;
 }
 
@@ -85,18 +89,18 @@ static bool take_matrix(struct matrix *m, const struct mudnn_operand *o, int64_t
     return m->at != NULL;
 }
 
-static void multiply(bool doubles, const struct matrix *a, const struct matrix *b, int64_t rows, int64_t columns,
-                     int64_t inner, void *c, int64_t lead)
+static void multiply(double scale, bool doubles, const struct matrix *a, const struct matrix *b, int64_t rows,
+                     int64_t columns, int64_t inner, void *c, int64_t lead)
 {
     /* BLAS's columns are our rows: c' = b' a' */
     const int M = (int)columns, N = (int)rows, K = (int)inner, lda = (int)a->lead, ldb = (int)b->lead, ldc = (int)lead;
     const char *ta = a->turned ? "T" : "N", *tb = b->turned ? "T" : "N";
     if (doubles) {
-        const double one = 1, zero = 0;
-        dgemm_(tb, ta, &M, &N, &K, &one, b->at, &ldb, a->at, &lda, &zero, c, &ldc);
+        const double zero = 0;
+        dgemm_(tb, ta, &M, &N, &K, &scale, b->at, &ldb, a->at, &lda, &zero, c, &ldc);
     } else {
-        const float one = 1, zero = 0;
-        sgemm_(tb, ta, &M, &N, &K, &one, b->at, &ldb, a->at, &lda, &zero, c, &ldc);
+        const float alpha = (float)scale, zero = 0;
+        sgemm_(tb, ta, &M, &N, &K, &alpha, b->at, &ldb, a->at, &lda, &zero, c, &ldc);
     }
 }
 
@@ -109,6 +113,10 @@ static void store_matrix(const struct mudnn_matmul *m, int64_t first, const void
     double v[DNN_ROW];
     for (int64_t r = 0; r < all_rows; r++) {
         int64_t filled = r < rows ? columns : 0;
+        if (from && !doubles && filled == all && t->stride[t->n - 1] == 1 &&
+            dnn_narrow(m->c.at, (const float *)from + r * columns, t->type, first + r * t->stride[t->n - 2],
+                       (size_t)all))
+            continue;
         for (int64_t c = from ? 0 : filled; c < all; c += DNN_ROW) {
             size_t n = (size_t)(all - c < DNN_ROW ? all - c : DNN_ROW), known = 0;
             if (c < filled) {
@@ -138,8 +146,10 @@ static void one_product(const struct mudnn_matmul *m, int64_t batch, bool double
         void *made = plain ? NULL : maths_alloc((size_t)(rows * columns) * (doubles ? sizeof(double) : sizeof(float)));
         if ((plain || made) && take_matrix(&a, &m->a, batch_place(&m->a.t, t, batch), rows, inner, doubles) &&
             take_matrix(&b, &m->b, batch_place(&m->b.t, t, batch), inner, columns, doubles)) {
-            multiply(doubles, &a, &b, rows, columns, inner, plain ? c : made, plain ? t->stride[t->n - 2] : columns);
-            store_matrix(m, first, made, doubles, rows, columns);
+            multiply(m->scale.at ? dnn_get(m->scale.at, m->scale.t.type, 0) : 1, doubles, &a, &b, rows, columns, inner,
+                     plain ? c : made, plain ? t->stride[t->n - 2] : columns);
+            if (made || rows < t->dim[t->n - 2] || columns < t->dim[t->n - 1])
+                store_matrix(m, first, made, doubles, rows, columns);
         }
         free(made);
     } else { /* a sum of nothing */
@@ -177,6 +187,7 @@ static void run(const void *call)
     touch(&m->rows, false);
     touch(&m->columns, false);
     touch(&m->inner, false);
+    touch(&m->scale, false);
     touch(&m->c, true);
     for (int64_t i = 0; i < batches; i++)
         one_product(m, i, doubles);
@@ -186,7 +197,8 @@ DNN_EXPORT mudnnStatus_t mudnnHostMatmul(musaStream_t stream, const struct mudnn
 {
     struct mudnn_matmul call = *m;
     const struct mudnn_tensor *c = &m->c.t;
-    struct mudnn_operand *const all[] = {&call.a, &call.b, &call.c, &call.rows, &call.columns, &call.inner};
+    struct mudnn_operand *const all[] = {&call.a,       &call.b,     &call.c,    &call.rows,
+                                         &call.columns, &call.inner, &call.scale};
     if (!dnn_size(m->a.t.type) || !dnn_size(m->b.t.type) || !dnn_size(c->type))
         return MUDNN_STATUS_NOT_SUPPORTED;
     for (int i = 0; i < 2; i++) /* BLAS counts in int */

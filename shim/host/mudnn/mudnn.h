@@ -16,6 +16,10 @@ size_t dnn_size(int type); /* bytes of a number; 0: not one that is known here *
 /* n numbers from places `first`, `first + step`, ..., counted in numbers; and back, rounded as the type rounds. */
 void dnn_load(double *to, const void *from, int type, int64_t first, int64_t step, size_t n);
 void dnn_store(void *to, const double *from, int type, int64_t first, int64_t step, size_t n);
+/* n numbers that lie side by side as floats, and back. False: the type is none of float, half and bfloat16, and nothing
+ * was moved. */
+bool dnn_widen(float *to, const void *from, int type, int64_t first, size_t n);
+bool dnn_narrow(void *to, const float *from, int type, int64_t first, size_t n);
 static inline double dnn_get(const void *from, int type, int64_t at)
 {
     double v;
@@ -45,6 +49,10 @@ void dnn_parallel(unsigned parts, void (*part)(void *job, unsigned i), void *job
 int64_t dnn_count(const struct mudnn_tensor *t);  /* elements */
 int64_t dnn_extent(const struct mudnn_tensor *t); /* numbers from the first to the last, and one */
 int64_t dnn_place(const struct mudnn_tensor *t, const int64_t *index);
+/* Rows: all dimensions but the last. Where row `row` of a tensor of that shape begins in an operand, whose dimensions
+ * of 1 serve all. */
+int64_t dnn_count_rows(const struct mudnn_tensor *t);
+int64_t dnn_row_place(const struct mudnn_tensor *t, const struct mudnn_tensor *shape, int64_t row);
 /* A tensor of the same shape without gaps, in the order N, C, ... */
 struct mudnn_tensor dnn_packed(const struct mudnn_tensor *t, int type);
 

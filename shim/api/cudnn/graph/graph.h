@@ -34,7 +34,14 @@ struct dnn_backend {
 };
 
 /* Nodes that no program describes: their kinds, and attributes for their operands. */
-enum graph_own { GRAPH_RAGGED_LOAD = 1 << 20, GRAPH_RAGGED_STORE, GRAPH_OWN_X, GRAPH_OWN_Y, GRAPH_OWN_OFFSETS };
+enum graph_own {
+    GRAPH_RAGGED_LOAD = 1 << 20,
+    GRAPH_RAGGED_STORE,
+    GRAPH_OWN_X,
+    GRAPH_OWN_Y,
+    GRAPH_OWN_OFFSETS,
+    GRAPH_OWN_SCALE /* of a product */
+};
 /* Attributes of a kind. */
 enum graph_flags {
     GRAPH_NEEDED = 1,

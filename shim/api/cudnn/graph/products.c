@@ -84,6 +84,7 @@ int graph_matmul(struct graph_work *w)
                              .rows = OPERAND(MATMUL_GEMM_M_OVERRIDE_DESC),
                              .columns = OPERAND(MATMUL_GEMM_N_OVERRIDE_DESC),
                              .inner = OPERAND(MATMUL_GEMM_K_OVERRIDE_DESC),
+                             .scale = graph_operand_of(w, GRAPH_OWN_SCALE),
                              .padding = w->n->number[0]};
     struct mudnn_operand *const lengths[] = {&m.rows, &m.columns, &m.inner};
     const int n = m.c.t.n;
@@ -92,8 +93,11 @@ int graph_matmul(struct graph_work *w)
                    m.a.t.dim[n - 1] == m.b.t.dim[n - 2]);
     for (int i = 0; i < 3; i++)
         DNN_BAD_UNLESS(fits_batch(lengths[i], &m.c.t));
+    for (int i = 0; i < m.scale.t.n; i++)
+        DNN_BAD_UNLESS(m.scale.t.dim[i] == 1 && is_number(m.scale.t.type));
     if (graph_is_complex(m.c.t.type)) {
-        if (m.a.t.type != m.c.t.type || m.b.t.type != m.c.t.type || m.rows.t.n || m.columns.t.n || m.inner.t.n)
+        if (m.a.t.type != m.c.t.type || m.b.t.type != m.c.t.type || m.rows.t.n || m.columns.t.n || m.inner.t.n ||
+            m.scale.t.n)
             return CUDNN_STATUS_NOT_SUPPORTED;
         return w->at ? GRAPH_DONE(mu.mudnnHostComplexMatmul(w->stream, &m)) : CUDNN_STATUS_SUCCESS;
     }

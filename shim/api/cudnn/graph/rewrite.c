@@ -1,6 +1,9 @@
 /* What is changed in a plan before its nodes are ordered. cuDNN's fused engines take a graph of operations for what it
- * stands for, and so do we where that tells: a softmax in pieces, of which a row may have nothing that counts. And
- * ragged tensors become dense ones, by nodes that load and store them, so that all other nodes know only those. */
+ * stands for, and so do we where that tells: a softmax in pieces, of which a row may have nothing that counts, and a
+ * product that is scaled. And ragged tensors become dense ones, by nodes that load and store them, so that all other
+ * nodes know only those. */
+#include <string.h>
+
 #include "api/cudnn/graph/graph.h"
 
 /* ---- softmax in pieces ------------------------------------------------------------------------- */
@@ -93,6 +96,60 @@ static void mark_masked(struct graph_plan *p)
             n->masked = leads_to_exponential(p, graph_operand(n, CUDNN_ATTR_OPERATION_POINTWISE_YDESC), DEEP);
         else if (is_pointwise(n, CUDNN_POINTWISE_DIV))
             n->masked = divides_by_sum(p, n);
+    }
+}
+
+/* ---- products that are scaled ------------------------------------------------------------------- */
+
+static bool is_used_once(const struct graph_plan *p, int tensor, const struct graph_node *writer)
+{
+    int users = 0;
+    for (unsigned i = 0; i < p->nodes; i++)
+        for (int k = 0; k < GRAPH_OPERANDS; k++)
+            users += &p->node[i] != writer && same_tensor(p, p->node[i].operand[k], tensor);
+    return users == 1;
+}
+
+/* A number for all: of a shape of ones. */
+static bool is_number(const struct graph_plan *p, int tensor)
+{
+    bool one = tensor >= 0 && dnn_size(p->tensor[tensor].t.type) && p->tensor[tensor].t.type != CUDNN_DATA_BOOLEAN;
+    for (int i = 0; one && i < p->tensor[tensor].t.n; i++)
+        one = p->tensor[tensor].t.dim[i] == 1;
+    return one;
+}
+
+/* Scores of attention are scaled by an operation of its own, which costs as much as the product: here by the product,
+ * where nothing is lost, neither digits of a narrower type between nor a padding's value. */
+static bool scale_product(struct graph_plan *p, const struct graph_node *n)
+{
+    int x = graph_operand(n, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
+    int scale = graph_operand(n, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
+    int y = graph_operand(n, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
+    if (!is_pointwise(n, CUDNN_POINTWISE_MUL) || n->alpha != 1 || n->beta != 1 || x < 0 || y < 0)
+        return false;
+    struct graph_node *product = (struct graph_node *)(uintptr_t)writer_of(p, x, CUDNN_ATTR_OPERATION_MATMUL_CDESC);
+    const struct graph_tensor *t = &p->tensor[x];
+    if (!product || graph_operand(product, GRAPH_OWN_SCALE) >= 0 || product->number[0] != 0 || !is_number(p, scale) ||
+        t->place != GRAPH_VIRTUAL || t->t.type != CUDNN_DATA_FLOAT || t->ragged >= 0 || p->tensor[y].ragged >= 0 ||
+        !dnn_same_shape(&t->t, &p->tensor[y].t) || !is_used_once(p, x, product))
+        return false;
+    for (int k = 0; k < 2; k++) { /* sums of bytes and wide numbers are exact before they are scaled */
+        int operand = graph_operand(product, k ? CUDNN_ATTR_OPERATION_MATMUL_BDESC : CUDNN_ATTR_OPERATION_MATMUL_ADESC);
+        int type = p->tensor[operand].t.type;
+        if (type != CUDNN_DATA_FLOAT && type != CUDNN_DATA_HALF && type != CUDNN_DATA_BFLOAT16)
+            return false;
+    }
+    return graph_set(product, GRAPH_OWN_SCALE, scale) && graph_set(product, CUDNN_ATTR_OPERATION_MATMUL_CDESC, y);
+}
+
+static void scale_products(struct graph_plan *p)
+{
+    for (unsigned i = 0; i < p->nodes;) {
+        if (scale_product(p, &p->node[i]))
+            memmove(&p->node[i], &p->node[i + 1], (--p->nodes - i) * sizeof *p->node);
+        else
+            i++;
     }
 }
 
@@ -190,6 +247,7 @@ int graph_rewrite(struct graph_plan *p)
 {
     int r = CUDNN_STATUS_SUCCESS;
     mark_masked(p);
+    scale_products(p);
     for (unsigned i = 0, all = p->tensors; !r && i < all; i++)
         if (p->tensor[i].ragged >= 0)
             r = make_dense(p, i);

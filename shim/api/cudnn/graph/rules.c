@@ -112,6 +112,10 @@ static const struct graph_rule operation_pointwise[] = {
     SCALAR(OPERATION_POINTWISE_ALPHA1),
     SCALAR(OPERATION_POINTWISE_ALPHA2),
 };
+#define OWN(name, flags) \
+    { \
+        GRAPH_OWN_##name, T(BACKEND_DESCRIPTOR), K(TENSOR), flags, 1 \
+    }
 static const struct graph_rule operation_matmul[] = {
     REF(OPERATION_MATMUL_DESC, MATMUL),
     IN(OPERATION_MATMUL_ADESC),
@@ -121,6 +125,7 @@ static const struct graph_rule operation_matmul[] = {
     MAYIN(OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC),
     MAYIN(OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC),
     MAYIN(OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC),
+    OWN(SCALE, GRAPH_INPUT),
 };
 static const struct graph_rule operation_reduction[] = {
     REF(OPERATION_REDUCTION_DESC, REDUCTION),
@@ -314,11 +319,8 @@ static const struct graph_rule block_dequantize[] = {
     /* without a public meaning; cudnn-frontend gives whatever was in memory unless the program sets it */
     MAY(OPERATION_BLOCK_SCALE_DEQUANTIZE_NEG_SCALE, BOOLEAN),
 };
-#define OWN(name, flags) \
-    { \
-        GRAPH_OWN_##name, T(BACKEND_DESCRIPTOR), K(TENSOR), GRAPH_NEEDED | (flags), 1 \
-    }
-static const struct graph_rule ragged[] = {OWN(X, GRAPH_INPUT), OWN(OFFSETS, GRAPH_INPUT), OWN(Y, GRAPH_OUTPUT)};
+static const struct graph_rule ragged[] = {OWN(X, GRAPH_NEEDED | GRAPH_INPUT), OWN(OFFSETS, GRAPH_NEEDED | GRAPH_INPUT),
+                                           OWN(Y, GRAPH_NEEDED | GRAPH_OUTPUT)};
 
 /* ---- graphs and what runs them ----------------------------------------------------------------- */
 
