@@ -192,6 +192,13 @@ static void index_row(void *job, const int64_t *at, const int64_t *step, size_t 
 {
     const struct indexing *x = job;
     double v[DNN_ROW];
+    if (x->y.t.type == MUDNN_DATA_INT32 && step[0] == 1 && at[1] + (int64_t)n * step[1] <= INT32_MAX) {
+        int32_t *to = (int32_t *)x->y.at + at[0];
+        const int32_t first = (int32_t)at[1], more = (int32_t)step[1];
+        for (int32_t i = 0; i < (int32_t)n; i++)
+            to[i] = first + i * more;
+        return;
+    }
     for (size_t i = 0; i < n; i++)
         v[i] = (double)(at[1] + (int64_t)i * step[1]);
     dnn_store(x->y.at, v, x->y.t.type, at[0], step[0], n);

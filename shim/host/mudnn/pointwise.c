@@ -1,5 +1,5 @@
 /* Element by element: sums and products of tensors, activations and their derivatives, comparisons. */
-#include "host/mudnn/mudnn.h"
+#include "host/mudnn/pointwise.h"
 
 #include <math.h>
 #include <string.h>
@@ -165,27 +165,28 @@ static void scale(double *a, double by, size_t n)
         a[i] *= by;
 }
 
-enum { Y, X, B, T };
 static void row(void *job, const int64_t *at, const int64_t *step, size_t n)
 {
     const struct mudnn_pointwise *p = job;
     double a[DNN_ROW], b[DNN_ROW], t[DNN_ROW];
-    dnn_load(a, p->x_at, p->x.type, at[X], step[X], n);
+    if (dnn_pointwise_floats(p, at, step, n))
+        return;
+    dnn_load(a, p->x_at, p->x.type, at[DNN_X], step[DNN_X], n);
     scale(a, p->alpha[0], n);
     if (p->b_at) {
-        dnn_load(b, p->b_at, p->b.type, at[B], step[B], n);
+        dnn_load(b, p->b_at, p->b.type, at[DNN_B], step[DNN_B], n);
         scale(b, p->alpha[1], n);
     }
     if (p->t_at)
-        dnn_load(t, p->t_at, p->t.type, at[T], step[T], n);
+        dnn_load(t, p->t_at, p->t.type, at[DNN_T], step[DNN_T], n);
     compute(p, a, b, t, n);
     scale(a, p->scale, n);
     if (p->beta != 0) {
-        dnn_load(b, p->y_at, p->y.type, at[Y], step[Y], n);
+        dnn_load(b, p->y_at, p->y.type, at[DNN_Y], step[DNN_Y], n);
         for (size_t i = 0; i < n; i++)
             a[i] += p->beta * b[i];
     }
-    dnn_store(p->y_at, a, p->y.type, at[Y], step[Y], n);
+    dnn_store(p->y_at, a, p->y.type, at[DNN_Y], step[DNN_Y], n);
 }
 
 static void run(const void *call)

@@ -47,6 +47,36 @@ static bool take(const struct mudnn_reduction *r, double *sum, double v)
     return true;
 }
 
+/* Sums of a row, and its greatest, into one place; false for what else there is. */
+static bool take_row(const struct mudnn_reduction *r, double *sum, const double *v, size_t n)
+{
+    enum { LANES = 8 };
+    const bool adds = r->operation == MUDNN_REDUCE_TENSOR_ADD || r->operation == MUDNN_REDUCE_TENSOR_AVG;
+    double part[LANES];
+    size_t i = 0;
+    if (!adds && r->operation != MUDNN_REDUCE_TENSOR_MAX)
+        return false;
+    for (int k = 0; k < LANES; k++)
+        part[k] = adds ? 0 : -INFINITY;
+    for (; adds && i + LANES <= n; i += LANES)
+        for (int k = 0; k < LANES; k++)
+            part[k] += v[i + (size_t)k];
+    for (; !adds && i + LANES <= n; i += LANES) {
+        bool all = true;
+        for (int k = 0; k < LANES; k++) {
+            part[k] = v[i + (size_t)k] > part[k] ? v[i + (size_t)k] : part[k];
+            all &= v[i + (size_t)k] == v[i + (size_t)k];
+        }
+        for (int k = 0; !all && k < LANES; k++) /* with a NaN among them */
+            take(r, sum, v[i + (size_t)k]);
+    }
+    for (; i < n; i++)
+        take(r, sum, v[i]);
+    for (int k = 0; k < LANES; k++)
+        take(r, sum, part[k]);
+    return true;
+}
+
 /* A row of a in its own order: either all into one place, or each into a place of its own. The place of an extreme
  * among what is reduced is counted by the fourth operand, whose strides are those of the reduced dimensions alone. */
 static void row(void *job, const int64_t *at, const int64_t *step, size_t n)
@@ -54,6 +84,8 @@ static void row(void *job, const int64_t *at, const int64_t *step, size_t n)
     const struct work *w = job;
     double v[DNN_ROW];
     dnn_load(v, w->r->a_at, w->r->a.type, at[1], step[1], n);
+    if (step[2] == 0 && !w->where && take_row(w->r, &w->sum[at[2]], v, n))
+        return;
     for (size_t i = 0; i < n; i++) {
         int64_t c = at[2] + (int64_t)i * step[2];
         if (take(w->r, &w->sum[c], v[i]) && w->where)

@@ -101,13 +101,19 @@ static void product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const rea
 enum { TILE = 16, MOST_ROWS = 64 };
 
 static int64_t packed_size(int64_t n, int64_t k) { return (n + TILE - 1) / TILE * TILE * k; }
-/* b[k][n], or transposed b[n][k]. */
+/* b[k][n], or transposed b[n][k], which is read in the order in which it lies. */
 static void pack(const real *b, bool transposed, int64_t n, int64_t k, real *to)
 {
-    for (int64_t tile = 0; tile < n; tile += TILE)
-        for (int64_t i = 0; i < k; i++)
-            for (int64_t c = tile; c < tile + TILE; c++)
-                *to++ = c >= n ? 0 : transposed ? b[c * k + i] : b[i * n + c];
+    for (int64_t tile = 0; tile < n; tile += TILE, to += k * TILE) {
+        const int64_t columns = n - tile < TILE ? n - tile : TILE;
+        if (columns < TILE)
+            memset(to, 0, (size_t)(k * TILE) * sizeof *to);
+        for (int64_t i = 0; !transposed && i < k; i++)
+            memcpy(to + i * TILE, b + i * n + tile, (size_t)columns * sizeof *to);
+        for (int64_t c = 0; transposed && c < columns; c++)
+            for (int64_t i = 0; i < k; i++)
+                to[i * TILE + c] = b[(tile + c) * k + i];
+    }
 }
 
 typedef real strip_row __attribute__((vector_size(TILE * sizeof(real)), aligned(sizeof(real))));
@@ -303,11 +309,22 @@ static bool has_bias(const struct pass *p, int part)
     return p->s->bias == MUDNN_RNN_DOUBLE_BIAS ||
            p->s->bias == (part ? MUDNN_RNN_SINGLE_REC_BIAS : MUDNN_RNN_SINGLE_INP_BIAS);
 }
-static void add_bias(const struct pass *p, real *rows, int64_t n, const real *bias)
+/* Rows of biases to which products are added, of the input (part 0) or of the state: both biases go to the former, but
+ * the GRU's reset gate multiplies the latter's. False: there are none, and nothing is written. */
+static bool begin_rows(const struct pass *p, int64_t pseudo, int part, real *rows, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t k = 0; k < p->gates; k++)
-            rows[i * p->gates + k] += bias[k];
+    const bool apart = p->s->cell == MUDNN_GRU;
+    const real *bias[2] = {NULL};
+    for (int i = 0; i < 2; i++)
+        if (has_bias(p, i) && (apart ? i == part : part == 0))
+            bias[i] = weight(p, pseudo, 3 + i);
+    if (!n || (!bias[0] && !bias[1]))
+        return false;
+    for (int64_t k = 0; k < p->gates; k++)
+        rows[k] = (bias[0] ? bias[0][k] : 0) + (bias[1] ? bias[1][k] : 0);
+    for (int64_t i = 1; i < n; i++)
+        memcpy(rows + i * p->gates, rows, (size_t)p->gates * sizeof *rows);
+    return true;
 }
 
 /* One direction of a layer over all times: the input's products at once, the state's step by step. A sequence that has
@@ -319,27 +336,25 @@ static void forward(struct pass *p, int64_t layer, int direction)
     const bool projects = s->out != s->hidden;
     struct kept k = kept_of(p, pseudo);
     real *out = output_of(p, layer) + direction * s->out;
+    const bool begun = begin_rows(p, pseudo, 0, k.act, p->places);
     if (s->skip && !layer)
         for (int64_t i = 0; i < p->places * p->gates; i++)
-            k.act[i] = p->in[i / p->gates * width + i % p->gates % s->hidden];
+            k.act[i] = p->in[i / p->gates * width + i % p->gates % s->hidden] + (begun ? k.act[i] : 0);
     else
-        product(false, true, p->places, p->gates, width, p->in, width, weight(p, pseudo, 0), width, false, k.act,
+        product(false, true, p->places, p->gates, width, p->in, width, weight(p, pseudo, 0), width, begun, k.act,
                 p->gates);
-    if (has_bias(p, 0))
-        add_bias(p, k.act, p->places, weight(p, pseudo, 3));
     load_state(p, p->state, p->r->hx, pseudo, s->out);
     load_state(p, p->cell, p->r->cx, pseudo, s->hidden);
     if (p->packed)
         pack(weight(p, pseudo, 1), true, p->gates, s->out, p->packed);
     for (int64_t i = 0; i < p->r->time; i++) {
         int64_t t = direction ? p->r->time - 1 - i : i;
+        const bool add = begin_rows(p, pseudo, 1, p->term, batch);
         if (p->packed)
-            multiply_packed(batch, p->gates, s->out, p->state, p->packed, false, p->term);
+            multiply_packed(batch, p->gates, s->out, p->state, p->packed, add, p->term);
         else
-            product(false, true, batch, p->gates, s->out, p->state, s->out, weight(p, pseudo, 1), s->out, false,
-                    p->term, p->gates);
-        if (has_bias(p, 1))
-            add_bias(p, p->term, batch, weight(p, pseudo, 4));
+            product(false, true, batch, p->gates, s->out, p->state, s->out, weight(p, pseudo, 1), s->out, add, p->term,
+                    p->gates);
         for (int64_t b = 0; b < batch; b++) {
             int64_t at = t * batch + b;
             real *raw = projects ? k.raw + at * s->hidden : p->state + b * s->out;
@@ -349,8 +364,11 @@ static void forward(struct pass *p, int64_t layer, int direction)
             if (t < p->length[b] && projects)
                 product(false, true, 1, s->out, s->hidden, raw, s->hidden, weight(p, pseudo, 2), s->hidden, false,
                         p->state + b * s->out, s->out);
-            for (int64_t n = 0; n < s->out; n++)
-                out[at * s->directions * s->out + n] = t < p->length[b] ? p->state[b * s->out + n] : 0;
+            real *to = out + at * s->directions * s->out;
+            if (t < p->length[b])
+                memcpy(to, p->state + b * s->out, (size_t)s->out * sizeof *to);
+            else
+                memset(to, 0, (size_t)s->out * sizeof *to);
         }
     }
     store_state(p, p->state, p->r->hy, pseudo, s->out);
