@@ -8,7 +8,10 @@ struct conv {
     int n, pre[3], post[3], stride[3], dilation[3], groups;
     struct tensor x, w, y;
 };
-static struct tensor plain(int type, int n, const int *dim) { return make(type, n, dim, upto(2), upto(3) == 0, false); }
+static struct tensor plain(int type, int n, const int *dim)
+{
+    return make(type, n, dim, vector_of(type) > 1 ? VECT : upto(2), upto(3) == 0, false);
+}
 static void forget(struct tensor *t) { drop(t); }
 
 /* result: the type of what is computed. */
@@ -17,9 +20,9 @@ static struct conv random_conv(int type, int way, int result)
     struct conv c = {.n = 2 + (upto(4) == 0), .groups = upto(3) ? 1 : 1 + upto(3)};
     int x[5], w[5], y[5];
     x[0] = y[0] = 1 + upto(3);
-    w[1] = 1 + upto(4);
+    w[1] = (1 + upto(vector_of(type) > 1 ? 2 : 4)) * vector_of(type);
     x[1] = w[1] * c.groups;
-    w[0] = y[1] = (1 + upto(4)) * c.groups;
+    w[0] = y[1] = (1 + upto(4)) * c.groups * vector_of(result);
     for (int i = 0; i < c.n; i++) {
         w[i + 2] = 1 + upto(3);
         c.dilation[i] = 1 + upto(2);
@@ -109,6 +112,17 @@ static desc conv_op(const struct conv *c, int way, desc x, desc w, desc y)
     return d;
 }
 
+/* With the groups in front of the channels, or of a filter's maps (first 0). */
+static desc of_groups(const struct tensor *t, int64_t uid, int first, int groups)
+{
+    int dim[8], stride[8];
+    for (int i = 0; i < t->n; i++)
+        dim[i + (i > first)] = t->dim[i], stride[i + (i > first)] = t->stride[i];
+    dim[first] = groups, dim[first + 1] = t->dim[first] / groups;
+    stride[first] = t->stride[first] * dim[first + 1], stride[first + 1] = t->stride[first];
+    return describe(uid, t->type, t->n + 1, dim, stride, REAL);
+}
+
 /* A convolution; forward also with a bias of each channel, another tensor added, and ReLU, as frameworks fuse them. */
 static void convolution(int type, int result, int way, bool fused)
 {
@@ -121,13 +135,18 @@ static void convolution(int type, int result, int way, bool fused)
     void *at[] = {c.x.at, c.w.at, c.y.at, bias.at, z.at};
     desc x = of(&c.x, 1), w = of(&c.w, 2), y = of(&c.y, 3), op[4];
     convolve(&c, way, want);
-    if (!fused) {
+    if (!fused && vector_of(type) == 1 && upto(2)) {
+        op[0] = conv_op(&c, way, of_groups(&c.x, 1, 1, c.groups), of_groups(&c.w, 2, 0, c.groups),
+                        of_groups(&c.y, 3, 1, c.groups));
+    } else if (!fused) {
         op[0] = conv_op(&c, way, x, w, y);
     } else {
         int per = count(&c.y) / c.y.dim[0] / c.y.dim[1];
         desc v[3];
         for (int i = 0; i < 3; i++)
-            v[i] = describe(10 + i, F32, c.n + 2, c.y.dim, upto(2) ? c.y.stride : NULL, VIRTUAL);
+            v[i] = vector_of(result) > 1 && i < 2
+                       ? of_vectors(&c.y, 10 + i, VIRTUAL)
+                       : describe(10 + i, F32, c.n + 2, c.y.dim, upto(2) ? c.y.stride : NULL, VIRTUAL);
         op[0] = conv_op(&c, 0, x, w, v[0]);
         op[1] = apply(CUDNN_POINTWISE_ADD, v[0], of(&z, 5), v[1]);
         op[2] = apply(CUDNN_POINTWISE_ADD, v[1], of(&bias, 4), v[2]);
@@ -135,11 +154,43 @@ static void convolution(int type, int result, int way, bool fused)
         for (int i = 0; i < count(&c.y); i++)
             want[i] = fmax(0, want[i] + z.v[i] + bias.v[i / per % c.y.dim[1]]);
     }
+    for (int i = 0; i < count(out); i++)
+        want[i] = vector_of(result) > 1 ? held(result, want[i]) : want[i];
     if (run_graph(fused ? 4 : 1, op, 5, uid, at))
         same(out, want, 4, fused ? "convolution with more behind it" : "convolution");
     destroy_all();
     free(want);
     forget(&c.x), forget(&c.w), forget(&c.y), forget(&bias), forget(&z);
+}
+
+/* Groups whose channels do not lie behind one another, vectors along another dimension or of another length, and
+ * vectors where none are known. */
+static void misplaced(void)
+{
+    struct conv c = {.n = 2, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .groups = 2};
+    c.x = make(F32, 4, (int[]){1, 4, 3, 3}, NCHW, false, false),
+    c.w = make(F32, 4, (int[]){4, 2, 1, 1}, NCHW, false, false);
+    c.y = make(F32, 4, (int[]){1, 4, 3, 3}, NCHW, false, false);
+    int dim[] = {1, 2, 2, 3, 3}, apart[] = {54, 9, 27, 3, 1}, small[] = {1, 2, 1, 1, 1};
+    desc w = of_groups(&c.w, 2, 0, 2), y = of_groups(&c.y, 3, 1, 2), op;
+    op = conv_op(&c, 0, describe(1, F32, 5, dim, apart, REAL), w, y);
+    EXPECT(finalize(graph_of(1, &op)) != 0, "groups that are apart");
+    op = conv_op(&c, 0, of_groups(&c.x, 1, 1, 4), w, y);
+    EXPECT(finalize(graph_of(1, &op)) != 0, "other groups");
+    for (int i = 0; i < 4; i++) {
+        desc v = begin_tensor(1, I8, 4, dim, NULL, REAL), p = begin_tensor(3, i == 2 ? F32 : I8, 4, dim, NULL, REAL);
+        set_int(v, A(TENSOR_VECTOR_COUNT), i == 0 ? 8 : 4);
+        set_int(v, A(TENSOR_VECTORIZED_DIMENSION), i == 1 ? 2 : 1);
+        set_int(p, A(TENSOR_VECTOR_COUNT), i == 0 ? 8 : 4);
+        set_int(p, A(TENSOR_VECTORIZED_DIMENSION), i == 1 ? 2 : 1);
+        OK(finalize(v));
+        OK(finalize(p));
+        op = i < 2 ? apply(CUDNN_POINTWISE_IDENTITY, v, NULL, p)
+                   : reduce(CUDNN_REDUCE_TENSOR_ADD, v, describe(4, F32, 4, small, NULL, REAL));
+        EXPECT(finalize(graph_of(1, &op)) != 0, "vectors, %d", i);
+    }
+    destroy_all();
+    forget(&c.x), forget(&c.w), forget(&c.y);
 }
 
 /* ---- products of matrices ---------------------------------------------------------------------- */
@@ -369,6 +420,10 @@ int main(void)
         convolution(types[i % 3], types[i % 3], 0, true);
     for (int i = 0; i < 36; i++)
         convolution(narrow[i % 4], wide[i % 4][i / 4 % 3], i / 12, i / 12 == 0 && i % 3 == 0);
+
+    for (int i = 0; i < 40; i++)
+        convolution(i % 4 ? I8X4 : I8X32, i % 4 > 2 ? F32 : i % 4 ? I8X4 : I8X32, 0, i % 3 == 0);
+    misplaced();
 
     for (int i = 0; i < 60; i++)
         matmul(types[i % 4], types[i % 4], i % 3 == 0);

@@ -67,9 +67,22 @@ static inline desc describe(int64_t uid, int type, int n, const int *dim, const 
     OK(finalize(d));
     return d;
 }
+/* Vectors of channels: dimensions and strides count them. */
+static inline desc of_vectors(const struct tensor *t, int64_t uid, int place)
+{
+    const int vector = vector_of(t->type), type = t->type == U8X4 ? U8 : vector > 1 ? I8 : t->type;
+    int dim[8], stride[8];
+    for (int i = 0; i < t->n; i++)
+        dim[i] = i == 1 ? t->dim[i] / vector : t->dim[i], stride[i] = t->stride[i] / vector;
+    desc d = begin_tensor(uid, place == VIRTUAL ? F32 : type, t->n, dim, stride, place);
+    set_int(d, A(TENSOR_VECTOR_COUNT), vector);
+    set_int(d, A(TENSOR_VECTORIZED_DIMENSION), 1);
+    OK(finalize(d));
+    return d;
+}
 static inline desc of(const struct tensor *t, int64_t uid)
 {
-    return describe(uid, t->type, t->n, t->dim, t->stride, REAL);
+    return vector_of(t->type) > 1 ? of_vectors(t, uid, REAL) : describe(uid, t->type, t->n, t->dim, t->stride, REAL);
 }
 static inline desc scalar_of(int64_t uid, int type, int n)
 {

@@ -163,8 +163,8 @@ static size_t bytes_of(const struct mudnn_tensor *t)
 {
     int64_t last = 0;
     for (int i = 0; i < t->n; i++)
-        last += (t->dim[i] - 1) * t->stride[i];
-    return (size_t)(last + 1) * dnn_size(t->type);
+        last += (i == 1 ? (t->dim[i] - 1) / t->vector : t->dim[i] - 1) * t->stride[i];
+    return (size_t)(last + t->vector) * dnn_size(t->type);
 }
 
 /* Nodes that run for one slice after the other do not end what others gave them, or will read, before the last. */
@@ -235,6 +235,27 @@ static int place(struct graph_plan *p, const size_t *scratch)
     return CUDNN_STATUS_SUCCESS;
 }
 
+/* Only convolutions and what is done element by element know vectors of channels. */
+struct looking {
+    const struct graph_plan *p;
+    bool vectors;
+};
+static void look_for_vectors(void *job, int tensor, bool written)
+{
+    struct looking *l = job;
+    (void)written;
+    l->vectors |= l->p->tensor[tensor].t.vector > 1;
+}
+static bool takes_its_vectors(const struct graph_plan *p, const struct graph_node *n)
+{
+    struct looking l = {p, false};
+    if (n->kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR ||
+        (n->kind == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR && n->mode != CUDNN_POINTWISE_GEN_INDEX))
+        return true;
+    each_operand(n, look_for_vectors, &l);
+    return !l.vectors;
+}
+
 static int check(const struct graph_plan *p, size_t *scratch)
 {
     for (unsigned i = 0; i < p->tensors; i++) {
@@ -249,7 +270,7 @@ static int check(const struct graph_plan *p, size_t *scratch)
     int r = CUDNN_STATUS_SUCCESS;
     for (unsigned i = 0; !r && i < p->nodes; i++) {
         struct graph_work w = {.p = p, .n = &p->node[i]};
-        r = graph_work(&w);
+        r = takes_its_vectors(p, w.n) ? graph_work(&w) : CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
         scratch[i] = w.scratch;
     }
     return r;

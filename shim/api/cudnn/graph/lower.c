@@ -69,6 +69,20 @@ static double constant_of(int type, const void *at)
     }
 }
 
+/* Vectors of channels: the description counts vectors, and here it is numbers (mapping/facts/cuda.md F11). */
+static bool take_vectors(struct mudnn_tensor *t, int64_t count, int64_t along)
+{
+    if (count == 1)
+        return true;
+    if ((count != 4 && count != 32) || along != 1 || t->n < 3)
+        return false;
+    t->vector = (int)count;
+    t->dim[1] *= count;
+    for (int i = 0; i < t->n; i++)
+        t->stride[i] *= count;
+    return true;
+}
+
 static struct graph_tensor describe(const struct graph_body *b)
 {
     struct graph_tensor t = {.uid = graph_integer(b, CUDNN_ATTR_TENSOR_UNIQUE_ID, 0)};
@@ -84,8 +98,7 @@ static struct graph_tensor describe(const struct graph_body *b)
     t.ragged = -1;
     int64_t order = graph_integer(b, CUDNN_ATTR_TENSOR_REORDERING_MODE, CUDNN_TENSOR_REORDERING_NONE);
     t.swizzled = order == CUDNN_TENSOR_REORDERING_F8_128x4;
-    t.odd = graph_integer(b, CUDNN_ATTR_TENSOR_VECTOR_COUNT, 1) != 1 ||
-            (order != CUDNN_TENSOR_REORDERING_NONE && !t.swizzled);
+    t.odd = order != CUDNN_TENSOR_REORDERING_NONE && !t.swizzled;
     if (constant) {
         t.constant = constant_of(t.t.type, constant->data);
         /* narrow types' bits are nobody's numbers here */
@@ -97,13 +110,16 @@ static struct graph_tensor describe(const struct graph_body *b)
         graph_make_dense(&t.t);                               /* as what it is made of */
     else if (t.place == GRAPH_VIRTUAL && !is_injective(&t.t)) /* nobody looks into it, so that any layout will do */
         pack_strides(&t.t);
+    if (!take_vectors(&t.t, graph_integer(b, CUDNN_ATTR_TENSOR_VECTOR_COUNT, 1),
+                      graph_integer(b, CUDNN_ATTR_TENSOR_VECTORIZED_DIMENSION, -1)))
+        t.odd = true;
     return t;
 }
 
 static bool same_layout(const struct graph_tensor *a, const struct graph_tensor *b)
 {
     bool same = a->place == b->place && a->t.type == b->t.type && a->ragged == b->ragged &&
-                a->swizzled == b->swizzled && dnn_same_shape(&a->t, &b->t);
+                a->swizzled == b->swizzled && a->t.vector == b->t.vector && dnn_same_shape(&a->t, &b->t);
     for (int i = 0; same && i < a->t.n; i++)
         same = a->t.stride[i] == b->t.stride[i];
     return same;

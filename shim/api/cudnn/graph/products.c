@@ -10,12 +10,33 @@ static bool is_number(int type)
     return dnn_size(type) && type != CUDNN_DATA_BOOLEAN && type != CUDNN_DATA_INT64 && type != CUDNN_DATA_UINT32;
 }
 
+/* Dimension `first` and the next as one; false where they do not lie so that they are. */
+static bool join_dims(struct mudnn_tensor *t, int first)
+{
+    if (t->vector > 1 ||
+        (t->dim[first] != 1 && t->dim[first + 1] != 1 && t->stride[first] != t->dim[first + 1] * t->stride[first + 1]))
+        return false;
+    t->stride[first] = t->stride[t->dim[first + 1] == 1 ? first : first + 1];
+    t->dim[first] *= t->dim[first + 1];
+    t->n--;
+    for (int i = first + 1; i < t->n; i++) {
+        t->dim[i] = t->dim[i + 1];
+        t->stride[i] = t->stride[i + 1];
+    }
+    return true;
+}
+/* Groups as a dimension of their own, in front of the channels and of a filter's maps. */
+static int join_groups(struct mudnn_tensor *x, struct mudnn_tensor *f, struct mudnn_tensor *y)
+{
+    DNN_BAD_UNLESS(f->n == x->n && y->n == x->n && x->dim[1] == f->dim[0] && x->dim[1] == y->dim[1] &&
+                   x->dim[2] == f->dim[2] && y->dim[2] == f->dim[1]);
+    return join_dims(x, 1) && join_dims(f, 0) && join_dims(y, 1) ? CUDNN_STATUS_SUCCESS
+                                                                 : CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
+}
+
 static int describe_convolution(const struct graph_node *n, const struct mudnn_tensor *x, const struct mudnn_tensor *f,
                                 const struct mudnn_tensor *y, struct mudnn_convolution *c)
 {
-    /* groups as a dimension of their own, as some ask for them, are not here */
-    if (x->n != n->spatial + 2 && x->n == n->spatial + 3)
-        return CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
     DNN_BAD_UNLESS(x->n == n->spatial + 2 && f->n == x->n && y->n == x->n);
     DNN_BAD_UNLESS(x->dim[1] % f->dim[1] == 0 && y->dim[0] == x->dim[0] && y->dim[1] == f->dim[0]);
     *c = (struct mudnn_convolution){.spatial = n->spatial,
@@ -54,7 +75,9 @@ int graph_convolution(struct graph_work *w)
         x = OPERAND(CONVOLUTION_BWD_FILTER_X), f = OPERAND(CONVOLUTION_BWD_FILTER_DW);
         y = OPERAND(CONVOLUTION_BWD_FILTER_DY);
     }
-    int r = describe_convolution(n, &x.t, &f.t, &y.t, &c);
+    int r = x.t.n == n->spatial + 3 ? join_groups(&x.t, &f.t, &y.t) : CUDNN_STATUS_SUCCESS;
+    if (!r)
+        r = describe_convolution(n, &x.t, &f.t, &y.t, &c);
     if (r || !w->at)
         return r;
     if (forward)

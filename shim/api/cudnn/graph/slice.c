@@ -64,7 +64,7 @@ bool graph_has_heads(const struct graph_plan *p, const struct graph_node *n, int
                 if (n->operand[slot] < 0 || graph_writes(n, r) != (written == 1))
                     continue;
                 const struct mudnn_tensor *t = &p->tensor[n->operand[slot]].t;
-                if (!dnn_size(t->type) || (t->n != 4 && (written || !is_one(t))))
+                if (!dnn_size(t->type) || t->vector > 1 || (t->n != 4 && (written || !is_one(t))))
                     return false;
                 for (int d = 0; t->n == 4 && d < 2; d++) {
                     if (written && !heads[d])

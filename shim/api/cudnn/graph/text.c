@@ -71,7 +71,9 @@ static bool is_sound(const struct graph_plan *p)
         const struct mudnn_tensor *t = &p->tensor[i].t;
         int64_t count = 1, last = 0;
         if (p->tensor[i].ragged < -1 || p->tensor[i].ragged >= (int)p->tensors || t->n < 1 || t->n > MUDNN_DIMS ||
-            t->vector != 1 || (unsigned)p->tensor[i].place > GRAPH_CONSTANT)
+            (unsigned)p->tensor[i].place > GRAPH_CONSTANT)
+            return false;
+        if (t->vector != 1 && ((t->vector != 4 && t->vector != 32) || t->n < 3 || t->dim[1] % t->vector))
             return false;
         for (int d = 0; d < t->n; d++) {
             const int64_t most = (int64_t)1 << 40;

@@ -52,7 +52,7 @@ struct mudnn_operand graph_operand_of(const struct graph_work *w, int name)
 
 bool graph_fit(struct mudnn_tensor *t, int n)
 {
-    if (n > MUDNN_DIMS)
+    if (n > MUDNN_DIMS || (t->vector > 1 && t->n != n))
         return false;
     for (; t->n > n; t->n--) {
         if (t->dim[0] != 1)
