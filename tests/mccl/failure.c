@@ -101,6 +101,31 @@ static void two_communicators(struct rank *r)
     RANK(r, mcclCommDestroy(second) == mcclSuccess);
 }
 
+/* The next call on the stream, of another communicator, does not take away what the stream has to tell; and a call
+ * leaves captures of other streams alone. */
+static void untold(struct rank *r)
+{
+    mcclComm_t second = NULL;
+    musaStream_t other = NULL;
+    musaGraph_t graph = NULL;
+    int *x = device_bytes(r, 400);
+    if (mcclCommInitRank(&second, r->nranks, *(mcclUniqueId *)r->arg, r->rank)) {
+        RANK(r, false);
+        return;
+    }
+    RANK(r, musaStreamCreate(&other) == musaSuccess);
+    RANK(r, musaStreamBeginCapture(other, musaStreamCaptureModeThreadLocal) == musaSuccess);
+    RANK(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, second, r->stream) == mcclSuccess);
+    RANK(r, musaStreamEndCapture(other, &graph) == musaSuccess && musaGraphDestroy(graph) == musaSuccess);
+    RANK(r, musaStreamSynchronize(r->stream) == musaSuccess);
+    bool told = mcclAllReduce(x, x, 100 - (size_t)r->rank, mcclInt32, mcclSum, r->comm, r->stream) != mcclSuccess;
+    RANK(r, async_error(r, true) == mcclInvalidUsage);
+    nanosleep(&(struct timespec){0, 20000000}, NULL); /* until the stream has done it */
+    RANK(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, second, r->stream) == mcclSuccess);
+    RANK(r, musaStreamSynchronize(r->stream) == (told ? musaSuccess : musaErrorIllegalState));
+    RANK(r, mcclCommDestroy(second) == mcclSuccess && musaStreamDestroy(other) == musaSuccess);
+}
+
 /* One aborts, the others learn of it. */
 static void aborted(struct rank *r)
 {
@@ -251,6 +276,7 @@ int main(void)
         if (team == THREADS) {
             mcclUniqueId id;
             report(!mcclGetUniqueId(&id) && team_run(THREADS, 3, true, two_communicators, &id), "two communicators");
+            report(!mcclGetUniqueId(&id) && team_run(THREADS, 3, true, untold, &id), "a failure that is told later");
             report(team_run(THREADS, 4, true, at_work, &(int){1}), "a rank aborts at work, threads");
         }
         report(team_run((enum team)team, 2, true, lengths, NULL), "lengths of a message, %s", as);

@@ -130,6 +130,7 @@ void host_work_wait(struct host_work *w);
 void host_work_synced(const struct host_work *w); /* it is done, and the host has seen that */
 /* A reference to the stream's last work if that is not done, else NULL: for a wait of the host. */
 struct host_work *host_stream_tail(MUstream s);
+bool host_idle(MUstream s); /* new work in it would wait for nothing */
 /* A work of no stream, which somebody else says is done: host_point_reach, once, which drops the
  * reference that host_point_new gave. NULL: out of memory. */
 struct host_work *host_point_new(void);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "host/driver/callback.h"
 #include "host/driver/internal.h"
 #include "host/driver/order.h"
 
@@ -257,6 +258,12 @@ MUresult muStreamQuery(MUstream stream)
         host_order_stream_synced(s);
     pthread_mutex_unlock(&host_sched);
     return busy ? MUSA_ERROR_NOT_READY : host_stream_verdict(s);
+}
+
+int cumu_host_idle(MUstream stream)
+{
+    MUstream s;
+    return !host_stream_of(stream, &s) && !s->capture && !s->async_error && !s->ctx->async_error && host_idle(s);
 }
 
 MUresult muStreamGetPriority(MUstream stream, int *priority)

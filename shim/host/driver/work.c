@@ -364,6 +364,14 @@ static size_t implied(MUstream s, struct host_work **list)
     return n;
 }
 
+bool host_idle(MUstream s)
+{
+    pthread_mutex_lock(&host_sched);
+    bool busy = (s->tail && s->tail->done != 1) || implied(s, NULL);
+    pthread_mutex_unlock(&host_sched);
+    return !busy;
+}
+
 static void link_edges(struct host_work *w, struct host_work *const *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)

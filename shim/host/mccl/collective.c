@@ -16,7 +16,6 @@ struct view { /* of one collective or chunk */
     const struct mccl_job *job;
     size_t size; /* of an element */
     uint64_t number, slot;
-    struct mccl_post *post[MCCL_MAX_RANKS]; /* of this number */
 };
 
 static bool reduces(enum mccl_kind kind)
@@ -50,13 +49,14 @@ static uint64_t mix(uint64_t history, const struct mccl_job *j)
     return (history ^ what) * 0x9e3779b97f4a7c15u ^ history >> 29;
 }
 
-static void find_posts(struct view *v, uint64_t number)
+static void set_number(struct view *v, uint64_t number)
 {
     v->number = number;
     v->slot = number % MCCL_AHEAD;
-    for (int i = 0; i < v->c->nranks; i++)
-        v->post[i] = &v->c->shared->member[i].post[v->slot];
 }
+
+/* Rank i's, of this number. */
+static struct mccl_post *post(const struct view *v, int i) { return &v->c->shared->member[i].post[v->slot]; }
 
 /* How far a rank may be ahead with a contribution of that size. */
 static uint64_t window(size_t bytes) { return bytes <= MCCL_STAGED_BYTES ? MCCL_AHEAD : MCCL_STAGES; }
@@ -87,9 +87,9 @@ static mcclResult_t make_room(mcclComm_t c, uint64_t ahead, bool may_wait)
 static struct mccl_post *begin(struct view *v)
 {
     mcclComm_t c = v->c;
-    find_posts(v, ++c->number);
+    set_number(v, ++c->number);
     c->history = mix(c->history, v->job);
-    struct mccl_post *mine = v->post[c->rank];
+    struct mccl_post *mine = post(v, c->rank);
     mine->history = c->history;
     c->shared->member[c->rank].what[v->slot] = what_of(v->job);
     return mine;
@@ -118,10 +118,10 @@ static mcclResult_t gather(struct view *v, bool all)
             every = false;
             continue;
         }
-        mcclResult_t r = mccl_wait(c, &v->post[i]->number, v->number, i);
+        mcclResult_t r = mccl_wait(c, &post(v, i)->number, v->number, i);
         if (r)
             return r;
-        if (v->post[i]->history != c->history)
+        if (post(v, i)->history != c->history)
             return mccl_disagree(c, &c->shared->member[c->rank].what[v->slot], i, &c->shared->member[i].what[v->slot]);
     }
     if (every) /* who has come to this number is done with the one before */
@@ -188,7 +188,7 @@ static void take(const struct view *v, const void **from, size_t at, size_t n)
 static unsigned char *place(const struct view *v, int i, size_t bytes)
 {
     struct mccl_member *m = &v->c->shared->member[i];
-    return bytes <= MCCL_INLINE         ? v->post[i]->data
+    return bytes <= MCCL_INLINE         ? post(v, i)->data
            : bytes <= MCCL_STAGED_BYTES ? m->small[v->slot]
                                         : m->stage[v->number % MCCL_STAGES];
 }
@@ -339,7 +339,7 @@ static bool all_mappable(const struct view *v)
 {
     bool all = true;
     for (int i = 0; i < v->c->nranks; i++)
-        all = all && v->post[i]->mappable;
+        all = all && post(v, i)->mappable;
     return all;
 }
 
@@ -392,8 +392,10 @@ bool mccl_begin_collective(struct mccl_job *job)
     struct view v = view_of(job);
     const size_t room = contribution_room(&v, job->count);
     const bool brief = is_short(&v);
-    if (v.c->nranks == 1 || (job->op == mcclNumOps && job->scale.device))
+    if (job->op == mcclNumOps && job->scale.device)
         return false;
+    if (v.c->nranks == 1) /* nothing to begin */
+        return brief;
     if (v.c->net)
         return mccl_short_fits(job) && mccl_short_begin(job);
     if ((!brief && (!job->mappable || room * (size_t)v.c->nranks > MCCL_HERE_BYTES)) ||
@@ -410,7 +412,7 @@ bool mccl_begin_collective(struct mccl_job *job)
 static bool reached(const struct view *v, bool all_done)
 {
     for (int i = 0; i < v->c->nranks; i++) {
-        const _Atomic uint64_t *word = all_done ? &v->c->shared->member[i].done : &v->post[i]->number;
+        const _Atomic uint64_t *word = all_done ? &v->c->shared->member[i].done : &post(v, i)->number;
         if (atomic_load_explicit(word, memory_order_acquire) < v->number)
             return false;
     }
@@ -421,8 +423,10 @@ bool mccl_advance_collective(struct mccl_job *job)
 {
     if (job->comm->net)
         return mccl_short_advance(job);
+    if (job->comm->nranks == 1)
+        return true;
     struct view v = view_of(job);
-    find_posts(&v, job->given);
+    set_number(&v, job->given);
     if (!job->worked) {
         if (!reached(&v, false))
             return false;
@@ -442,7 +446,7 @@ mcclResult_t mccl_run_collective(struct mccl_job *job)
     mcclComm_t c = job->comm;
     struct view v = view_of(job);
     if (job->given) {
-        find_posts(&v, job->given);
+        set_number(&v, job->given);
         return is_short(&v)  ? get(&v, 0, job->count)
                : job->result ? job->result
                : job->worked ? wait_for_done(&v)
@@ -477,7 +481,7 @@ static mcclResult_t all_agree(struct view *v, bool *yes)
     publish(v, mine);
     mcclResult_t r = gather(v, true);
     for (int i = 0; i < v->c->nranks && !r; i++)
-        *yes = *yes && v->post[i]->mappable;
+        *yes = *yes && post(v, i)->mappable;
     done(v);
     return r;
 }

@@ -145,25 +145,16 @@ static musaError_t link_streams(int device, musaStream_t from, musaStream_t to)
     return r;
 }
 
-/* Has everything that this stream's next work would wait for been done, and does it not capture? The driver
- * is asked, because the runtime's functions take twice its time. */
-static bool idle(musaStream_t s)
-{
-    MUstreamCaptureStatus capture;
-    unsigned flags = 0;
-    return !muStreamIsCapturing(s, &capture) && !capture && !muStreamGetFlags(s, &flags) &&
-           !muStreamQuery(flags & MU_STREAM_NON_BLOCKING ? s : MU_STREAM_LEGACY);
-}
-
 /* A short call on an idle stream need not be handed to a thread of the device: it may begin now, and if the others are
  * here already it is done at once. False if it is none. */
 static bool begin_here(struct mccl_job *j)
 {
     mcclComm_t c = j->comm;
-    if (mccl_one_sided(j) || c->issued != c->finished || c->error || handle_of_thread(j->stream) || !idle(j->stream))
+    if (mccl_one_sided(j) || c->issued != c->finished || c->error || handle_of_thread(j->stream) ||
+        !cumu_host_idle(j->stream))
         return false;
     for (int i = 0; i < j->nothers; i++)
-        if (handle_of_thread(j->others[i]) || !idle(j->others[i]))
+        if (handle_of_thread(j->others[i]) || !cumu_host_idle(j->others[i]))
             return false;
     return j->kind == MCCL_P2P ? mccl_begin_transfers(j) : mccl_begin_collective(j);
 }
