@@ -86,4 +86,16 @@ for seed in 1 2 "${SEED:-3}"; do
     ! grep -q '^not ok' "$tmp/missing" || bad=1
     rm -f "$tmp/streams.log"
 done
+
+# Drawn kernels: of each byte that has races one is told, and nothing that is ordered is.
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -I"$B/gen" -o "$tmp/drawn" "$(dirname "$0")/drawn.c" \
+    "$B/lib/cumu/facade/libcuda.so.1" -Wl,--allow-shlib-undefined
+for seed in 1 2 "${SEED:-3}"; do
+    check "drawn kernels, seed $seed" 9 '^done$' -- "$cumu" memcheck --tool racecheck --racecheck-detect-level info \
+        --print-limit 0 --error-exitcode 9 --log-file "$tmp/drawn.log" "$tmp/drawn" "$seed" 60 "$tmp/drawn.want"
+    awk -f "$(dirname "$0")/drawn.awk" "$tmp/drawn.want" "$tmp/drawn.log" >"$tmp/missing"
+    cat "$tmp/missing"
+    ! grep -q '^not ok' "$tmp/missing" || bad=1
+    rm -f "$tmp/drawn.log"
+done
 exit $bad

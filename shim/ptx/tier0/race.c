@@ -1,33 +1,15 @@
-/* Racecheck: what threads of a block, or of a cluster, do with shared memory, and what orders them. */
+/* Racecheck: what orders the threads of a block, or of a cluster, and what a launch has found. */
 #include "ptx/tier0/race.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A word of shared memory, or a byte of one that is accessed in parts: the last writes, and two reads since by threads
- * that nothing orders. More readers than two are forgotten, those of other warps last. */
-struct epoch {
-    uint32_t clock, pc; /* clock 0: none */
-    uint32_t slot;
-    uint8_t strong, kind; /* strong: 0 or 1 */
-};
-enum { READERS = 2 };
-struct race_cell {
-    struct epoch write[2], read[READERS]; /* write[1]: a strong one, behind the other */
-    uint32_t split;                       /* number of its first part, and 1 */
-};
-
-static uint32_t rank_of(const struct t0_warp *w)
+uint32_t race_rank_of(const struct t0_warp *w)
 {
     return (uint32_t)((uint64_t)(w->shared - w->block->cluster->base) >> LIR_CLUSTER_SHIFT);
 }
 
-static uint32_t slot_of(const struct t0_warp *w, const struct race_block *r, unsigned lane)
-{
-    return rank_of(w) * r->per_block + w->index * LIR_LANES + lane;
-}
-
-static struct race_block *state_of(const struct t0_warp *w)
+struct race_block *race_state_of(const struct t0_warp *w)
 {
     struct race_block *r = w->block->cluster->block[0]->race;
     return r && !r->broken ? r : NULL;
@@ -41,8 +23,7 @@ void t0_race_block_free(struct race_block *r)
         return;
     race_clocks_free(r->clocks);
     free(r->pending);
-    free(r->cell);
-    free(r->split);
+    race_cells_free(r);
     free(r);
 }
 
@@ -68,8 +49,7 @@ static struct race_block *make_state(const struct t0_block *b)
     r->slots = copies_asynchronously(b->image) ? 2 * r->threads : r->threads;
     r->words = t0_shared_size(b->rec->dynamic_offset + g->dynamic_shared) / 4;
     r->clocks = race_clocks_new(r->threads, r->slots, r->blocks * LIR_BARRIER_CLUSTER);
-    r->cell = calloc((size_t)r->blocks * r->words + 1, sizeof *r->cell);
-    if (r->clocks && r->cell)
+    if (r->clocks && race_cells_new(r))
         return r;
     t0_race_block_free(r);
     return NULL;
@@ -80,11 +60,12 @@ void t0_race_begin(struct t0_block *b)
 {
     struct t0_block *first = b->cluster->block[0];
     struct race_block *r = first->race;
-    const uint32_t words = t0_shared_size(b->rec->dynamic_offset + b->grid->dynamic_shared) / 4;
+    const struct t0_grid *g = b->grid;
+    const uint32_t words = t0_shared_size(b->rec->dynamic_offset + g->dynamic_shared) / 4;
     if (b != first)
         return;
-    if (r && (r->serial != b->grid->kernel->serial || r->blocks != b->cluster->size ||
-              r->per_block != b->nwarp * LIR_LANES || r->words != words || r->broken)) {
+    if (r && (r->serial != g->kernel->serial || r->blocks != b->cluster->size || r->per_block != b->nwarp * LIR_LANES ||
+              r->words != words || r->broken)) {
         t0_race_block_free(r);
         r = NULL;
     }
@@ -94,10 +75,11 @@ void t0_race_begin(struct t0_block *b)
     if (!r)
         return;
     r->acquired = r->watched = 0;
+    r->page = NULL;
     r->fenced = false;
     if (r->pending)
         memset(r->pending, 0, r->threads * sizeof *r->pending);
-    r->broken = !race_clocks_begin(r->clocks);
+    r->broken = !race_clocks_begin(r->clocks, r->blocks * g->block[0] * g->block[1] * g->block[2]);
 }
 
 /* ---- hazards ----------------------------------------------------------------------------------- */
@@ -145,143 +127,11 @@ static uint64_t number_of(const struct t0_warp *w, uint32_t rank)
     return t0_block_number(w->block->grid, w->block->cluster->block[rank]->index);
 }
 
-static struct race_place place_of(const struct t0_warp *w, const struct race_block *r, uint32_t slot, uint32_t pc,
-                                  uint8_t kind)
+struct race_place race_place_of(const struct t0_warp *w, const struct race_block *r, uint32_t slot, uint32_t pc,
+                                uint8_t kind)
 {
     slot %= r->threads;
     return (struct race_place){pc, slot % r->per_block, number_of(w, slot / r->per_block), kind, 0};
-}
-
-struct race_now { /* the access that is looked at */
-    struct t0_warp *w;
-    struct race_block *r;
-    struct epoch e;
-    uint32_t thread; /* slot of the thread; e.slot may be that of its copies */
-    const struct t0_part *part;
-    unsigned lane;
-};
-
-static void found(const struct race_now *n, const struct epoch *before, uint32_t bytes, bool same)
-{
-    const struct race_hazard h = {.a = place_of(n->w, n->r, before->slot, before->pc, before->kind),
-                                  .b = place_of(n->w, n->r, n->e.slot, n->e.pc, n->e.kind),
-                                  .count = bytes,
-                                  .error = before->slot % n->r->threads / LIR_LANES != n->thread / LIR_LANES,
-                                  .same = same};
-    t0_race_found(n->w->block->grid->watch->race, &h);
-}
-
-static bool clashes(const struct race_now *n, const struct epoch *before)
-{
-    return before->clock && before->slot != n->e.slot && !(before->strong && n->e.strong) &&
-           !race_is_ordered(n->r->clocks, (struct race_stamp){before->clock, before->slot}, n->thread);
-}
-
-/* Whether a store writes what the store before it did: lanes of one instruction have not stored yet. */
-static bool is_same_value(const struct race_now *n, const struct epoch *before, const uint8_t *memory, uint32_t first,
-                          uint32_t bytes)
-{
-    uint8_t mine[32], theirs[32];
-    if (n->e.kind != T0_WRITES || before->kind != T0_WRITES || n->e.slot != n->thread ||
-        first + bytes > t0_stored_value(n->w, n->w->at, n->lane, mine))
-        return false;
-    const unsigned lane = before->slot % LIR_LANES;
-    if (before->pc == n->e.pc && before->slot / LIR_LANES == n->thread / LIR_LANES && lane < n->lane &&
-        n->w->l.mask >> lane & 1) {
-        (void)t0_stored_value(n->w, n->w->at, lane, theirs);
-        return !memcmp(mine + first, theirs + first, bytes);
-    }
-    return !memcmp(mine + first, memory, bytes);
-}
-
-static void add_reader(const struct race_now *n, struct race_cell *c)
-{
-    struct epoch *free = NULL;
-    for (unsigned k = 0; k < READERS && !free; k++) {
-        const struct epoch *e = &c->read[k];
-        if (!e->clock || e->slot == n->e.slot ||
-            race_is_ordered(n->r->clocks, (struct race_stamp){e->clock, e->slot}, n->thread))
-            free = &c->read[k];
-    }
-    if (!free && c->read[0].slot / LIR_LANES == c->read[1].slot / LIR_LANES)
-        free = &c->read[1];
-    if (free)
-        *free = n->e;
-}
-
-/* One word or byte at `memory`, `first` bytes into the access. */
-static void visit(const struct race_now *n, struct race_cell *c, const uint8_t *memory, uint32_t first, uint32_t bytes)
-{
-    for (unsigned k = 0; k < 2; k++)
-        if (clashes(n, &c->write[k]))
-            found(n, &c->write[k], bytes, is_same_value(n, &c->write[k], memory, first, bytes));
-    if (n->e.kind == T0_READS) {
-        add_reader(n, c);
-        return;
-    }
-    for (unsigned k = 0; k < READERS; k++) {
-        if (clashes(n, &c->read[k]))
-            found(n, &c->read[k], bytes, false);
-        c->read[k].clock = 0;
-    }
-    c->write[n->e.strong] = n->e;
-    if (!n->e.strong)
-        c->write[1].clock = 0;
-}
-
-static struct race_cell *split_cell(struct race_block *r, struct race_cell *c)
-{
-    if (!c->split) {
-        if (r->splits + 4 > r->splits_room) {
-            const uint32_t more = r->splits_room ? 2 * r->splits_room : 256;
-            struct race_cell *p = realloc(r->split, more * sizeof *p);
-            if (!p) {
-                r->broken = true;
-                return NULL;
-            }
-            r->split = p;
-            r->splits_room = more;
-        }
-        for (unsigned k = 0; k < 4; k++)
-            r->split[r->splits + k] = *c;
-        c->split = r->splits + 1;
-        r->splits += 4;
-    }
-    return &r->split[c->split - 1];
-}
-
-void t0_race_shared(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p, uint32_t rank,
-                    uint64_t offset)
-{
-    struct race_block *r = state_of(w);
-    if (!r)
-        return;
-    const uint32_t thread = slot_of(w, r, lane), slot = p->async ? r->threads + thread : thread;
-    const struct race_stamp now = race_now(r->clocks, slot);
-    const struct race_now n = {
-        w,
-        r,
-        {now.clock, (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn)), slot, p->strong, (uint8_t)p->kind},
-        thread,
-        p,
-        lane};
-    const uint8_t *memory = w->block->cluster->base + rank * LIR_CLUSTER_STRIDE;
-    const uint64_t end = offset + p->size;
-    w->at = i;
-    for (uint64_t at = offset, next; at < end && at / 4 < r->words; at = next) {
-        struct race_cell *c = &r->cell[(uint64_t)rank * r->words + at / 4];
-        next = (at & ~(uint64_t)3) + 4;
-        next = next < end ? next : end;
-        if (next - at == 4 && !c->split) {
-            visit(&n, c, memory + at, (uint32_t)(at - offset), 4);
-            continue;
-        }
-        struct race_cell *part = split_cell(r, c);
-        if (!part)
-            return;
-        for (uint64_t k = at; k < next; k++)
-            visit(&n, &part[k & 3], memory + k, (uint32_t)(k - offset), 1);
-    }
 }
 
 /* ---- what orders ------------------------------------------------------------------------------- */
@@ -289,30 +139,30 @@ void t0_race_shared(struct t0_warp *w, const struct lir_insn *i, unsigned lane, 
 /* Lanes of a warp have met at a collective. */
 void t0_race_collective(struct t0_warp *w, uint32_t lanes)
 {
-    struct race_block *r = state_of(w);
+    struct race_block *r = race_state_of(w);
     uint32_t slot[LIR_LANES], n = 0;
     if (!r)
         return;
     T0_FOR_LANES(l, lanes)
-    slot[n++] = slot_of(w, r, l);
+    slot[n++] = race_slot_of(w, r, l);
     r->broken |= !race_meet(r->clocks, slot, n, false, RACE_NO_BARRIER);
 }
 
 static uint32_t barrier_of(const struct t0_block *b, uint32_t id)
 {
-    return rank_of(&b->warp[0]) * LIR_BARRIER_CLUSTER + id;
+    return race_rank_of(&b->warp[0]) * LIR_BARRIER_CLUSTER + id;
 }
 
 enum { CLUSTER = 1 }; /* the object of its barrier: no address of a word */
 
 void t0_race_arrive(struct t0_warp *w, uint32_t id)
 {
-    struct race_block *r = state_of(w);
+    struct race_block *r = race_state_of(w);
     if (!r)
         return;
     T0_FOR_LANES(l, w->l.mask)
-    r->broken |= !(id == LIR_BARRIER_CLUSTER ? race_release(r->clocks, slot_of(w, r, l), CLUSTER)
-                                             : race_arrive(r->clocks, slot_of(w, r, l), barrier_of(w->block, id)));
+    r->broken |= !(id == LIR_BARRIER_CLUSTER ? race_release(r->clocks, race_slot_of(w, r, l), CLUSTER)
+                                             : race_arrive(r->clocks, race_slot_of(w, r, l), barrier_of(w->block, id)));
 }
 
 void t0_race_waited(struct t0_warp *w, uint32_t lanes)
@@ -324,7 +174,7 @@ void t0_race_waited(struct t0_warp *w, uint32_t lanes)
 /* A barrier is complete: those that wait there, and of warp w its running lanes, go on. */
 void t0_race_released(struct t0_block *b, const struct t0_warp *w, uint32_t id)
 {
-    struct race_block *r = state_of(&b->warp[0]);
+    struct race_block *r = race_state_of(&b->warp[0]);
     uint32_t n = 0, slot[T0_MAX_WARPS * LIR_LANES];
     if (!r)
         return;
@@ -335,44 +185,44 @@ void t0_race_released(struct t0_block *b, const struct t0_warp *w, uint32_t id)
             if (v->split[s].state == T0_WAIT_BARRIER && v->split[s].want == id)
                 lanes |= v->split[s].mask;
         T0_FOR_LANES(l, lanes)
-        slot[n++] = slot_of(v, r, l);
+        slot[n++] = race_slot_of(v, r, l);
     }
     r->broken |= !race_meet(r->clocks, slot, n, !b->barrier[id].count, barrier_of(b, id));
 }
 
 void t0_race_exit(struct t0_warp *w)
 {
-    struct race_block *r = state_of(w);
+    struct race_block *r = race_state_of(w);
     if (!r)
         return;
     T0_FOR_LANES(l, w->l.mask)
-    r->broken |= !race_exit(r->clocks, slot_of(w, r, l));
+    race_exit(r->clocks, race_slot_of(w, r, l));
 }
 
 void t0_race_release(struct t0_warp *w, unsigned lane, uint64_t object)
 {
-    struct race_block *r = state_of(w);
+    struct race_block *r = race_state_of(w);
     if (r)
-        r->broken |= !race_release(r->clocks, slot_of(w, r, lane), object);
+        r->broken |= !race_release(r->clocks, race_slot_of(w, r, lane), object);
 }
 
 void t0_race_acquire(struct t0_warp *w, unsigned lane, uint64_t object)
 {
-    struct race_block *r = state_of(w);
+    struct race_block *r = race_state_of(w);
     if (r)
-        r->broken |= !race_acquire(r->clocks, slot_of(w, r, lane), object);
+        r->broken |= !race_acquire(r->clocks, race_slot_of(w, r, lane), object);
 }
 
 /* Commits of copies and waits for them. */
 void t0_race_group(struct t0_warp *w, const struct lir_insn *i)
 {
-    struct race_block *r = state_of(w);
+    struct race_block *r = race_state_of(w);
     if (!r || r->slots == r->threads)
         return;
     const unsigned kind = i->aux & LIR_GROUP_KIND;
     T0_FOR_LANES(l, w->l.mask)
     {
-        const uint32_t thread = slot_of(w, r, l);
+        const uint32_t thread = race_slot_of(w, r, l);
         if (kind == LIR_GROUP_COMMIT || kind == LIR_GROUP_WAIT_ALL)
             race_commit(r->clocks, thread);
         if (kind == LIR_GROUP_WAIT || kind == LIR_GROUP_WAIT_ALL)
@@ -382,9 +232,9 @@ void t0_race_group(struct t0_warp *w, const struct lir_insn *i)
 
 void t0_race_copies(struct t0_warp *w, unsigned lane, uint64_t object)
 {
-    struct race_block *r = state_of(w);
+    struct race_block *r = race_state_of(w);
     if (r && r->slots > r->threads)
-        r->broken |= !race_copies_release(r->clocks, slot_of(w, r, lane), object);
+        r->broken |= !race_copies_release(r->clocks, race_slot_of(w, r, lane), object);
 }
 
 /* ---- global memory ------------------------------------------------------------------------------- */
@@ -414,7 +264,7 @@ static bool is_same_as_lane(const struct race_access *a, unsigned lane)
 void t0_race_flat(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
 {
     struct t0_race *launch = w->block->grid->watch->race;
-    struct race_block *r = state_of(w);
+    struct race_block *r = race_state_of(w);
     if (!launch || !launch->global || !r)
         return;
     const uint64_t block = number_of(w, 0);
@@ -422,7 +272,7 @@ void t0_race_flat(struct t0_warp *w, const struct lir_insn *i, unsigned lane, co
     const struct race_access a = {.address = p->address,
                                   .size = p->size,
                                   .pc = (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn)),
-                                  .slot = slot_of(w, r, lane),
+                                  .slot = race_slot_of(w, r, lane),
                                   .kind = (uint8_t)p->kind,
                                   .strong = p->strong || flag,
                                   .same = is_unchanged(w, i, lane, p),
@@ -433,6 +283,70 @@ void t0_race_flat(struct t0_warp *w, const struct lir_insn *i, unsigned lane, co
     race_global_access(launch, launch->global, r, block, &a);
     if (flag)
         t0_race_release_flat(w, lane, p->address);
+}
+
+/* Lanes of a row that store what is there. */
+static uint32_t unchanged_lanes(struct t0_warp *w, const struct lir_insn *i, const struct t0_row *row)
+{
+    const uint8_t *value = t0_stored_row(w, i, row->size);
+    uint32_t same = 0;
+    if (row->kind != T0_WRITES)
+        return 0;
+    T0_FOR_LANES(l, row->mask)
+    {
+        const struct t0_part p = {.address = row->address[l], .size = row->size, .kind = row->kind};
+        const void *there = (const void *)(uintptr_t)p.address;
+        const bool is = !value || !there ? is_unchanged(w, i, l, &p)
+                        : row->size == 4 ? !memcmp(value + 4 * l, there, 4)
+                                         : !memcmp(value + 8 * l, there, 8);
+        same |= (uint32_t)is << l;
+    }
+    return same;
+}
+
+/* Lanes from the lowest of `lanes` on that lie side by side. */
+static unsigned count_side_by_side(const struct t0_row *row, uint32_t lanes)
+{
+    const unsigned first = (unsigned)__builtin_ctz(lanes);
+    const uint32_t run = ~(lanes >> first);
+    const unsigned most = run ? (unsigned)__builtin_ctz(run) : LIR_LANES;
+    unsigned n = 1;
+    while (n < most && row->address[first + n] == row->address[first] + (uint64_t)n * row->size)
+        n++;
+    return n;
+}
+
+void t0_race_flat_row(struct t0_warp *w, const struct lir_insn *i, const struct t0_row *row)
+{
+    struct t0_race *launch = w->block->grid->watch->race;
+    struct race_block *r = race_state_of(w);
+    if (!launch || !launch->global || !r)
+        return;
+    const uint32_t slot = race_slot_of(w, r, 0);
+    const bool quick = row->whole && (row->size == 4 || row->size == 8 || row->size == 16) &&
+                       race_is_even(r->clocks, slot) && (row->kind == T0_READS || (!row->strong && !r->fenced));
+    const uint32_t same = quick ? unchanged_lanes(w, i, row) : 0;
+    for (uint32_t left = row->mask; left;) {
+        const unsigned l = (unsigned)__builtin_ctz(left), n = quick ? count_side_by_side(row, left) : 1;
+        left &= n < LIR_LANES ? ~(((1u << n) - 1) << l) : 0;
+        if (n == 1) {
+            const struct t0_part p = {
+                .address = row->address[l], .size = row->size, .kind = row->kind, .strong = row->strong};
+            t0_race_flat(w, i, l, &p);
+            continue;
+        }
+        const struct race_access a = {.address = row->address[l],
+                                      .size = row->size,
+                                      .pc = (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn)),
+                                      .slot = slot + l,
+                                      .kind = (uint8_t)row->kind,
+                                      .strong = row->strong,
+                                      .same_as = is_same_as_lane,
+                                      .w = w,
+                                      .i = i,
+                                      .lane = l};
+        race_global_side_by_side(launch, launch->global, r, number_of(w, 0), &a, n, same >> l);
+    }
 }
 
 void t0_race_release_flat(struct t0_warp *w, unsigned lane, uint64_t address)
@@ -448,7 +362,7 @@ static void learn(struct race_block *r, uint64_t count) { r->acquired = count > 
 void t0_race_acquire_flat(struct t0_warp *w, unsigned lane, uint64_t address)
 {
     const struct t0_race *launch = w->block->grid->watch->race;
-    struct race_block *r = state_of(w);
+    struct race_block *r = race_state_of(w);
     t0_race_acquire(w, lane, global_object(address));
     if (launch && launch->global && r)
         learn(r, race_global_seen(launch->global, address));
@@ -458,11 +372,11 @@ void t0_race_acquire_flat(struct t0_warp *w, unsigned lane, uint64_t address)
 void t0_race_watch(struct t0_warp *w, unsigned lane, uint64_t address, bool shared)
 {
     const struct t0_race *launch = w->block->grid->watch->race;
-    struct race_block *r = state_of(w);
+    struct race_block *r = race_state_of(w);
     const uint64_t object = shared ? address : global_object(address);
     if (!r || (!r->pending && !(r->pending = calloc(r->threads, sizeof *r->pending))))
         return;
-    struct race_watched *p = &r->pending[slot_of(w, r, lane)];
+    struct race_watched *p = &r->pending[race_slot_of(w, r, lane)];
     uint32_t k = 0;
     while (k < p->count && p->object[k] != object)
         k++;
@@ -478,7 +392,7 @@ void t0_race_watch(struct t0_warp *w, unsigned lane, uint64_t address, bool shar
 
 void t0_race_fence(struct t0_warp *w)
 {
-    struct race_block *r = state_of(w);
+    struct race_block *r = race_state_of(w);
     if (!r)
         return;
     r->fenced = true;
@@ -487,7 +401,7 @@ void t0_race_fence(struct t0_warp *w)
     learn(r, r->watched);
     T0_FOR_LANES(l, w->l.mask)
     {
-        struct race_watched *p = &r->pending[slot_of(w, r, l)];
+        struct race_watched *p = &r->pending[race_slot_of(w, r, l)];
         while (p->count)
             t0_race_acquire(w, l, p->object[--p->count]);
     }

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "ptx/tier0/race_clock.h"
 #include "ptx/tier0/tools.h"
 
 /* ---- a launch -------------------------------------------------------------------------------- */
@@ -31,13 +32,6 @@ void t0_race_found(struct t0_race *r, const struct race_hazard *h);
 
 /* ---- a cluster, or a block without one: on one thread of the host ------------------------------- */
 
-struct race_clocks; /* what each thread knows of the others' clocks */
-
-/* A stamp is a thread's slot and its clock. Slots from `threads` on are those of what threads copy asynchronously. */
-struct race_stamp {
-    uint32_t clock; /* 0: none */
-    uint32_t slot;
-};
 enum { RACE_WATCHED = 4 };
 struct race_watched {
     uint64_t object[RACE_WATCHED];
@@ -55,31 +49,27 @@ struct race_block {
     uint64_t watched;             /* the same: what relaxed loads have seen, which a fence makes known */
     struct race_watched *pending; /* of each thread: objects it has read so, NULL: none has */
     bool broken;                  /* memory ran out: nothing is looked at */
+    struct race_page *page;       /* the same: that was accessed last */
     struct race_clocks *clocks;
-    struct race_cell *cell;
+    struct race_cell *cell;  /* race_shared.c */
+    uint64_t *tag;           /* the same: of each word; NULL in clusters */
     struct race_cell *split; /* fours of them, of words that are accessed in parts */
     uint32_t splits, splits_room;
 };
 
-struct race_clocks *race_clocks_new(uint32_t threads, uint32_t slots, uint32_t blocks);
-void race_clocks_free(struct race_clocks *c);
-/* A new block: all that was is ordered before all that comes. */
-bool race_clocks_begin(struct race_clocks *c);
-struct race_stamp race_now(const struct race_clocks *c, uint32_t slot);
-/* Whether `thread` knows that what has the stamp is over. */
-bool race_is_ordered(const struct race_clocks *c, struct race_stamp s, uint32_t thread);
+/* race.c: the state of the warp's block or cluster, NULL: nothing is looked at; its threads. */
+struct race_block *race_state_of(const struct t0_warp *w);
+uint32_t race_rank_of(const struct t0_warp *w);
+static inline uint32_t race_slot_of(const struct t0_warp *w, const struct race_block *r, unsigned lane)
+{
+    return (r->blocks > 1 ? race_rank_of(w) * r->per_block : 0) + w->index * LIR_LANES + lane;
+}
+struct race_place race_place_of(const struct t0_warp *w, const struct race_block *r, uint32_t slot, uint32_t pc,
+                                uint8_t kind);
 
-/* What orders. False: memory ran out. `thread` is a slot, an `object` any number that names it. */
-bool race_meet(struct race_clocks *c, const uint32_t *thread, uint32_t count, bool with_gone, uint32_t barrier);
-bool race_arrive(struct race_clocks *c, uint32_t thread, uint32_t barrier); /* at a barrier, which `meet` takes up */
-bool race_exit(struct race_clocks *c, uint32_t thread);
-bool race_release(struct race_clocks *c, uint32_t thread, uint64_t object);
-bool race_acquire(struct race_clocks *c, uint32_t thread, uint64_t object);
-bool race_is_object(const struct race_clocks *c, uint64_t object);
-void race_commit(struct race_clocks *c, uint32_t thread);                 /* copies so far are a group */
-bool race_wait(struct race_clocks *c, uint32_t thread, uint32_t pending); /* for all groups but the last ones */
-bool race_copies_release(struct race_clocks *c, uint32_t thread, uint64_t object);
-enum { RACE_NO_BARRIER = UINT32_MAX };
+/* race_shared.c: the shadow of `words` of shared memory in each block; false: no memory. */
+bool race_cells_new(struct race_block *r);
+void race_cells_free(struct race_block *r);
 
 /* ---- race_global.c ---------------------------------------------------------------------------- */
 
@@ -101,6 +91,10 @@ struct race_access {
 /* One access of global memory by a block (of a cluster, its first block). */
 void race_global_access(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
                         const struct race_access *a);
+/* The same by `lanes` lanes of an even warp, which lie side by side in memory, in whole words; a is the first one's.
+ * same: of the lanes, from that one on. */
+void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
+                              const struct race_access *a, unsigned lanes, uint32_t same);
 void race_global_release(struct race_global *g, uint64_t block, uint64_t address);
 uint64_t race_global_seen(struct race_global *g, uint64_t address); /* the count of the last release there */
 /* The launch is over: what it did goes to race_history_add. */

@@ -1,40 +1,19 @@
 /* Racecheck: vector clocks of the threads of a cluster. Threads that have just met share one vector, so that a
  * barrier costs as much as one join and an access one look-up. */
-#include "ptx/tier0/race.h"
+#include "ptx/tier0/race_clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct vector { /* of clocks, one a slot */
-    uint32_t refs;
-    uint64_t version; /* changes with its contents, unique */
-    struct vector *next_free;
-    uint32_t clock[];
-};
-
-struct object { /* what releases and acquires meet at */
+struct race_object { /* what releases and acquires meet at */
     uint64_t name;
-    struct vector *v;
+    struct race_vector *v;
     uint64_t taken; /* version of the vector that was released last */
 };
 
-struct race_clocks {
-    uint32_t threads, slots, barriers;
-    uint64_t versions;
-    uint32_t *clock;         /* of each slot, from 1 */
-    struct vector **know;    /* of each thread; shared */
-    uint64_t *seen;          /* version of what each thread acquired last */
-    struct vector **arrived; /* of each barrier: what threads that did not wait knew; NULL: none */
-    struct vector *gone;     /* what threads that exited knew */
-    uint64_t gone_taken;
-    struct vector *spare;
-    struct object *object; /* open addressing, a power of two of them */
-    uint32_t objects, objects_room;
-};
-
-static struct vector *new_vector(struct race_clocks *c)
+static struct race_vector *new_vector(struct race_clocks *c)
 {
-    struct vector *v = c->spare;
+    struct race_vector *v = c->spare;
     if (v)
         c->spare = v->next_free;
     else if (!(v = malloc(sizeof *v + c->slots * sizeof v->clock[0])))
@@ -44,7 +23,7 @@ static struct vector *new_vector(struct race_clocks *c)
     return v;
 }
 
-static void drop(struct race_clocks *c, struct vector *v)
+static void drop(struct race_clocks *c, struct race_vector *v)
 {
     if (!v || --v->refs)
         return;
@@ -52,28 +31,34 @@ static void drop(struct race_clocks *c, struct vector *v)
     c->spare = v;
 }
 
-static struct vector *copy(struct race_clocks *c, const struct vector *of)
+static struct race_vector *copy(struct race_clocks *c, const struct race_vector *of)
 {
-    struct vector *v = new_vector(c);
+    struct race_vector *v = new_vector(c);
     if (v)
         memcpy(v->clock, of->clock, c->slots * sizeof of->clock[0]);
     return v;
 }
 
-static void join(struct race_clocks *c, struct vector *to, const struct vector *from)
+/* Slots are those of whole warps: a fixed count, so that compilers make vectors of it. */
+static void join(struct race_clocks *c, struct race_vector *to, const struct race_vector *from)
 {
-    for (uint32_t k = 0; k < c->slots; k++)
-        to->clock[k] = to->clock[k] > from->clock[k] ? to->clock[k] : from->clock[k];
+    for (uint32_t first = 0; first < c->slots; first += LIR_LANES) {
+        uint32_t *restrict a = to->clock + first;
+        const uint32_t *restrict b = from->clock + first;
+        for (unsigned k = 0; k < LIR_LANES; k++)
+            a[k] = a[k] > b[k] ? a[k] : b[k];
+    }
     to->version = ++c->versions;
 }
 
 /* Vectors change only in the hands of one: the thread's own, if it is not. */
-static struct vector *own(struct race_clocks *c, uint32_t thread)
+static struct race_vector *own(struct race_clocks *c, uint32_t thread)
 {
-    struct vector *v = c->know[thread];
+    struct race_vector *v = c->know[thread];
+    c->warp[thread / LIR_LANES].uneven = true;
     if (v->refs == 1)
         return v;
-    struct vector *mine = copy(c, v);
+    struct race_vector *mine = copy(c, v);
     if (!mine)
         return NULL;
     drop(c, v);
@@ -81,9 +66,9 @@ static struct vector *own(struct race_clocks *c, uint32_t thread)
 }
 
 /* *to takes up what the thread knows, and its own past. `taken` spares a join with the vector of the last time. */
-static bool give(struct race_clocks *c, uint32_t thread, struct vector **to, uint64_t *taken)
+static bool give(struct race_clocks *c, uint32_t thread, struct race_vector **to, uint64_t *taken)
 {
-    const struct vector *v = c->know[thread];
+    const struct race_vector *v = c->know[thread];
     if (!*to) {
         if (!(*to = copy(c, v)))
             return false;
@@ -94,6 +79,7 @@ static bool give(struct race_clocks *c, uint32_t thread, struct vector **to, uin
         *taken = v->version;
     (*to)->clock[thread] = c->clock[thread]++;
     (*to)->version = ++c->versions;
+    c->warp[thread / LIR_LANES].uneven = true;
     return true;
 }
 
@@ -106,7 +92,7 @@ static void clear_objects(struct race_clocks *c)
     c->objects = 0;
 }
 
-static struct object *find(const struct race_clocks *c, uint64_t name)
+static struct race_object *find(const struct race_clocks *c, uint64_t name)
 {
     uint32_t k = (uint32_t)(name * 0x9e3779b97f4a7c15u >> 32);
     if (!c->objects_room)
@@ -116,7 +102,7 @@ static struct object *find(const struct race_clocks *c, uint64_t name)
     return &c->object[k & (c->objects_room - 1)];
 }
 
-static struct object *make_object(struct race_clocks *c, uint64_t name)
+static struct race_object *make_object(struct race_clocks *c, uint64_t name)
 {
     if (2 * c->objects >= c->objects_room) {
         struct race_clocks more = {.objects_room = c->objects_room ? 2 * c->objects_room : 64};
@@ -129,7 +115,7 @@ static struct object *make_object(struct race_clocks *c, uint64_t name)
         c->object = more.object;
         c->objects_room = more.objects_room;
     }
-    struct object *o = find(c, name);
+    struct race_object *o = find(c, name);
     if (!o->v) {
         o->name = name;
         o->taken = 0;
@@ -147,10 +133,12 @@ struct race_clocks *race_clocks_new(uint32_t threads, uint32_t slots, uint32_t b
     c->slots = slots;
     c->barriers = barriers;
     c->clock = calloc(slots, sizeof *c->clock);
-    c->know = calloc(threads, sizeof(struct vector *));
+    c->know = calloc(threads, sizeof(struct race_vector *));
     c->seen = calloc(threads, sizeof *c->seen);
-    c->arrived = calloc(barriers, sizeof(struct vector *));
-    if (c->clock && c->know && c->seen && c->arrived)
+    c->arrived = calloc(barriers, sizeof(struct race_vector *));
+    c->warp = calloc(threads / LIR_LANES, sizeof *c->warp);
+    c->exited = calloc(threads, sizeof *c->exited);
+    if (c->clock && c->know && c->seen && c->arrived && c->warp && c->exited)
         return c;
     race_clocks_free(c);
     return NULL;
@@ -169,6 +157,7 @@ static void forget(struct race_clocks *c)
     }
     drop(c, c->gone);
     c->gone = NULL;
+    c->exits = 0;
 }
 
 void race_clocks_free(struct race_clocks *c)
@@ -176,7 +165,7 @@ void race_clocks_free(struct race_clocks *c)
     if (!c)
         return;
     forget(c);
-    for (struct vector *v = c->spare, *next; v; v = next) {
+    for (struct race_vector *v = c->spare, *next; v; v = next) {
         next = v->next_free;
         free(v);
     }
@@ -185,31 +174,65 @@ void race_clocks_free(struct race_clocks *c)
     free(c->seen);
     free(c->arrived);
     free(c->object);
+    free(c->warp);
+    free(c->exited);
     free(c);
 }
 
-bool race_clocks_begin(struct race_clocks *c)
+/* All threads know all that was: their clocks go on from one number. */
+static void make_even(struct race_clocks *c, struct race_vector *v)
+{
+    uint32_t most = 0;
+    for (uint32_t k = 0; k < c->threads; k++)
+        most = c->clock[k] > most ? c->clock[k] : most;
+    for (uint32_t k = 0; k < c->threads; k++)
+        v->clock[k] = most;
+    c->floor = most + 1;
+    for (uint32_t k = 0; k < c->threads; k++)
+        c->clock[k] = most + 1;
+    for (uint32_t k = 0; k < c->threads / LIR_LANES; k++)
+        c->warp[k] = (struct race_warp){c->floor, false};
+    v->version = ++c->versions;
+}
+
+bool race_clocks_begin(struct race_clocks *c, uint32_t alive)
 {
     forget(c);
-    struct vector *v = new_vector(c);
+    struct race_vector *v = new_vector(c);
     if (!v)
         return false;
-    for (uint32_t k = 0; k < c->slots; k++)
+    for (uint32_t k = c->threads; k < c->slots; k++)
         v->clock[k] = c->clock[k]++;
     for (uint32_t k = 0; k < c->threads; k++)
         c->know[k] = v;
     v->refs = c->threads;
+    c->alive = alive;
+    make_even(c, v);
     return true;
 }
 
-struct race_stamp race_now(const struct race_clocks *c, uint32_t slot)
+/* These threads have met: a warp stays even if that was all it did. */
+static void meet_lanes(struct race_clocks *c, const uint32_t *thread, uint32_t count, uint32_t barrier)
 {
-    return (struct race_stamp){c->clock[slot], slot};
+    struct race_warp *w = &c->warp[thread[0] / LIR_LANES];
+    bool all = count == LIR_LANES && barrier == RACE_NO_BARRIER;
+    for (uint32_t k = 1; k < count; k++) {
+        all = all && thread[k] / LIR_LANES == thread[0] / LIR_LANES;
+        c->warp[thread[k] / LIR_LANES].uneven |= !all;
+    }
+    w->uneven |= !all;
+    w->since = c->clock[thread[0]];
 }
 
-bool race_is_ordered(const struct race_clocks *c, struct race_stamp s, uint32_t thread)
+/* What threads that have exited knew, each the first time that somebody asks. */
+static bool join_gone(struct race_clocks *c, struct race_vector *v)
 {
-    return s.slot == thread || c->know[thread]->clock[s.slot] >= s.clock;
+    for (; c->exits; c->exits--)
+        if (!give(c, c->exited[c->exits - 1], &c->gone, &c->gone_taken))
+            return false;
+    if (c->gone)
+        join(c, v, c->gone);
+    return true;
 }
 
 /* The threads wait for each other: each knows then what one of them knew, and what was left at the barrier. Most
@@ -218,16 +241,17 @@ bool race_meet(struct race_clocks *c, const uint32_t *thread, uint32_t count, bo
 {
     if (!count)
         return true;
-    struct vector *v = c->know[thread[0]];
+    const bool everybody = with_gone && count == c->alive, joins = !everybody || c->slots > c->threads;
+    struct race_vector *v = c->know[thread[0]];
     bool alike = true;
     for (uint32_t k = 1; k < count && alike; k++)
         alike = c->know[thread[k]] == v;
     if (!alike || v->refs != count) {
-        const struct vector *last = v;
+        const struct race_vector *last = v;
         if (!(v = copy(c, v)))
             return false;
-        for (uint32_t k = 1; k < count; k++) {
-            const struct vector *next = c->know[thread[k]];
+        for (uint32_t k = 1; k < count && joins; k++) {
+            const struct race_vector *next = c->know[thread[k]];
             if (next != last)
                 join(c, v, next);
             last = next;
@@ -238,16 +262,22 @@ bool race_meet(struct race_clocks *c, const uint32_t *thread, uint32_t count, bo
         }
         v->refs = count;
     }
-    if (with_gone && c->gone)
-        join(c, v, c->gone);
+    if (with_gone && joins && !join_gone(c, v))
+        return false;
     if (barrier < c->barriers && c->arrived[barrier]) {
         join(c, v, c->arrived[barrier]);
         drop(c, c->arrived[barrier]);
         c->arrived[barrier] = NULL;
     }
+    if (everybody) {
+        c->exits = 0;
+        make_even(c, v);
+        return true;
+    }
     for (uint32_t k = 0; k < count; k++)
         v->clock[thread[k]] = c->clock[thread[k]]++;
     v->version = ++c->versions;
+    meet_lanes(c, thread, count, barrier);
     return true;
 }
 
@@ -256,26 +286,30 @@ bool race_arrive(struct race_clocks *c, uint32_t thread, uint32_t barrier)
     return give(c, thread, &c->arrived[barrier], NULL);
 }
 
-bool race_exit(struct race_clocks *c, uint32_t thread) { return give(c, thread, &c->gone, &c->gone_taken); }
+void race_exit(struct race_clocks *c, uint32_t thread)
+{
+    c->alive--;
+    c->exited[c->exits++] = thread;
+}
 
 bool race_release(struct race_clocks *c, uint32_t thread, uint64_t name)
 {
-    struct object *o = make_object(c, name);
+    struct race_object *o = make_object(c, name);
     return o && give(c, thread, &o->v, &o->taken);
 }
 
 bool race_is_object(const struct race_clocks *c, uint64_t name)
 {
-    const struct object *o = c->objects ? find(c, name) : NULL;
+    const struct race_object *o = c->objects ? find(c, name) : NULL;
     return o && o->v;
 }
 
 bool race_acquire(struct race_clocks *c, uint32_t thread, uint64_t name)
 {
-    const struct object *o = c->objects ? find(c, name) : NULL;
+    const struct race_object *o = c->objects ? find(c, name) : NULL;
     if (!o || !o->v || c->seen[thread] == o->v->version)
         return true;
-    struct vector *v = own(c, thread);
+    struct race_vector *v = own(c, thread);
     if (!v)
         return false;
     join(c, v, o->v);
@@ -290,7 +324,7 @@ void race_commit(struct race_clocks *c, uint32_t thread) { c->clock[c->threads +
 bool race_wait(struct race_clocks *c, uint32_t thread, uint32_t pending)
 {
     const uint32_t copies = c->threads + thread, current = c->clock[copies];
-    struct vector *v = own(c, thread);
+    struct race_vector *v = own(c, thread);
     if (!v)
         return false;
     if (pending < current && current - 1 - pending > v->clock[copies])
@@ -302,7 +336,7 @@ bool race_wait(struct race_clocks *c, uint32_t thread, uint32_t pending)
 bool race_copies_release(struct race_clocks *c, uint32_t thread, uint64_t name)
 {
     const uint32_t copies = c->threads + thread;
-    struct object *o = make_object(c, name);
+    struct race_object *o = make_object(c, name);
     if (!o || !give(c, thread, &o->v, &o->taken))
         return false;
     o->v->clock[copies] = c->clock[copies]++;

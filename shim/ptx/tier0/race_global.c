@@ -10,6 +10,7 @@
 
 enum { PAGE_WORDS = 1024, READERS = 2, BUCKETS = 1 << 14, WORDS_WATCHED = 1 << 14 };
 enum { PAGE_CHUNKS = PAGE_WORDS * 4 / RACE_CHUNK, CHUNK_WORDS = RACE_CHUNK / 4 };
+enum { UNIT_WORDS = 8, PAGE_UNITS = PAGE_WORDS / UNIT_WORDS, CHUNK_UNITS = CHUNK_WORDS / UNIT_WORDS };
 
 struct stamp {
     uint64_t time;  /* releases of the launch before it */
@@ -22,22 +23,31 @@ struct stamp {
 struct word {
     struct stamp write, read[READERS];
 };
-struct page {
+/* Words that have only been accessed as a whole, by lanes side by side: the first one's stamps stand for all, whose
+ * slots count up, one every 1 << shift words. Others are split into words of their own. */
+struct unit {
+    struct word first;
+    uint8_t shift;
+    uint8_t same; /* of each word's write, in place of the stamp's */
+    bool used, split;
+};
+struct race_page {
     uint64_t number;
-    struct page *next;
+    struct race_page *next;
     pthread_mutex_t lock;
     struct race_first first[PAGE_CHUNKS][RACE_CLASSES];
     uint16_t used[PAGE_WORDS]; /* bytes that were accessed, four bits a class */
-    struct word word[PAGE_WORDS];
+    struct unit unit[PAGE_UNITS];
+    struct word (*word)[UNIT_WORDS]; /* of units that are split; NULL: none was */
 };
 
 struct race_global {
     uint64_t blocks;
     uint32_t cluster;
     _Atomic uint64_t releases;
-    _Atomic uint64_t *released;             /* of each block: the count of its last one */
-    _Atomic uint64_t at[WORDS_WATCHED];     /* of words, by hash: of the last one there */
-    _Atomic(struct page *) bucket[BUCKETS]; /* pages only ever come */
+    _Atomic uint64_t *released;                  /* of each block: the count of its last one */
+    _Atomic uint64_t at[WORDS_WATCHED];          /* of words, by hash: of the last one there */
+    _Atomic(struct race_page *) bucket[BUCKETS]; /* pages only ever come */
 };
 
 struct race_global *race_global_new(uint64_t blocks, uint32_t cluster)
@@ -56,15 +66,15 @@ struct race_global *race_global_new(uint64_t blocks, uint32_t cluster)
 
 /* Pages of launches that are over: most programs launch again, and fresh memory would cost more than this. */
 enum { SPARE_PAGES = 1 << 10 };
-static struct page *spare;
+static struct race_page *spare;
 static unsigned spares;
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A page without any access. */
-static struct page *new_page(void)
+static struct race_page *new_page(void)
 {
     pthread_mutex_lock(&spare_lock);
-    struct page *p = spare;
+    struct race_page *p = spare;
     if (p) {
         spare = p->next;
         spares--;
@@ -75,19 +85,19 @@ static struct page *new_page(void)
     return p;
 }
 
-static bool is_used(const struct page *p, unsigned chunk)
+static bool is_used(const struct race_page *p, unsigned chunk)
 {
     const struct race_first *f = p->first[chunk];
     return f[0].set || f[1].set || f[2].set || f[3].set;
 }
 
-static void drop_page(struct page *p)
+static void drop_page(struct race_page *p)
 {
     for (unsigned c = 0; c < PAGE_CHUNKS; c++)
         if (is_used(p, c)) {
             memset(p->first[c], 0, sizeof p->first[c]);
             memset(&p->used[c * CHUNK_WORDS], 0, CHUNK_WORDS * sizeof p->used[0]);
-            memset(&p->word[c * CHUNK_WORDS], 0, CHUNK_WORDS * sizeof p->word[0]);
+            memset(&p->unit[c * CHUNK_UNITS], 0, CHUNK_UNITS * sizeof p->unit[0]);
         }
     pthread_mutex_lock(&spare_lock);
     const bool keeps = spares < SPARE_PAGES;
@@ -100,6 +110,7 @@ static void drop_page(struct page *p)
     if (keeps)
         return;
     pthread_mutex_destroy(&p->lock);
+    free(p->word);
     free(p);
 }
 
@@ -108,7 +119,7 @@ void race_global_free(struct race_global *g)
     if (!g)
         return;
     for (unsigned k = 0; k < BUCKETS; k++)
-        for (struct page *p = g->bucket[k], *next; p; p = next) {
+        for (struct race_page *p = g->bucket[k], *next; p; p = next) {
             next = p->next;
             drop_page(p);
         }
@@ -118,12 +129,12 @@ void race_global_free(struct race_global *g)
 
 static uint64_t hash(uint64_t n) { return n * 0x9e3779b97f4a7c15u >> 32; }
 
-static struct page *find_page(struct race_global *g, uint64_t number)
+static struct race_page *find_page(struct race_global *g, uint64_t number)
 {
-    _Atomic(struct page *) *bucket = &g->bucket[hash(number) % BUCKETS];
-    struct page *first = *bucket, *fresh = NULL;
+    _Atomic(struct race_page *) *bucket = &g->bucket[hash(number) % BUCKETS];
+    struct race_page *first = *bucket, *fresh = NULL;
     for (;;) {
-        for (struct page *p = first; p; p = p->next)
+        for (struct race_page *p = first; p; p = p->next)
             if (p->number == number) {
                 if (fresh)
                     drop_page(fresh);
@@ -239,38 +250,77 @@ static void visit(struct t0_race *r, struct race_global *g, struct race_block *b
 }
 
 /* What other launches are held to (race_history.c). */
-static void note_use(struct page *p, uint32_t word, const struct stamp *now, const struct race_block *b)
+static void note_first(struct race_page *p, uint32_t word, const struct stamp *now, const struct race_block *b)
 {
-    const unsigned class = race_class((enum t0_access_kind)now->kind, now->strong);
-    struct race_first *f = &p->first[word / CHUNK_WORDS][class];
-    p->used[word] |= (uint16_t)(now->bytes << 4 * class);
+    struct race_first *f = &p->first[word / CHUNK_WORDS][race_class((enum t0_access_kind)now->kind, now->strong)];
     if (!f->set)
         *f = (struct race_first){now->pc, now->block - 1 + now->slot / b->per_block,
                                  (uint16_t)(now->slot % b->per_block), now->kind, true};
 }
 
+static void note_use(struct race_page *p, uint32_t word, const struct stamp *now, const struct race_block *b)
+{
+    p->used[word] |= (uint16_t)(now->bytes << 4 * race_class((enum t0_access_kind)now->kind, now->strong));
+    note_first(p, word, now, b);
+}
+
+static struct race_page *page_of(struct race_global *g, struct race_block *b, uint64_t number)
+{
+    if (!b->page || b->page->number != number)
+        b->page = find_page(g, number);
+    return b->page;
+}
+
+/* The words of a unit; NULL: there is no memory for them. */
+static struct word *split_unit(struct race_page *p, uint32_t unit)
+{
+    struct unit *u = &p->unit[unit];
+    if (u->split)
+        return p->word[unit];
+    if (!p->word && !(p->word = malloc(PAGE_UNITS * sizeof *p->word)))
+        return NULL;
+    for (unsigned k = 0; k < UNIT_WORDS; k++) {
+        struct word *w = &p->word[unit][k];
+        *w = u->first;
+        w->write.slot = (uint16_t)(w->write.slot + (k >> u->shift));
+        w->write.same = u->same >> k & 1;
+        for (unsigned j = 0; j < READERS; j++)
+            w->read[j].slot = (uint16_t)(w->read[j].slot + (k >> u->shift));
+    }
+    u->split = u->used = true;
+    return p->word[unit];
+}
+
+static struct stamp stamp_of(const struct race_global *g, const struct race_block *b, uint64_t block,
+                             const struct race_access *a)
+{
+    return (struct stamp){.time = g->releases,
+                          .block = (uint32_t)block + 1,
+                          .pc = a->pc,
+                          .clock = race_now(b->clocks, a->slot).clock,
+                          .slot = (uint16_t)a->slot,
+                          .kind = a->kind & 3,
+                          .strong = a->strong,
+                          .same = a->same};
+}
+
 void race_global_access(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
                         const struct race_access *a)
 {
-    struct stamp now = {.time = g->releases,
-                        .block = (uint32_t)block + 1,
-                        .pc = a->pc,
-                        .clock = race_now(b->clocks, a->slot).clock,
-                        .slot = (uint16_t)a->slot,
-                        .kind = a->kind & 3,
-                        .strong = a->strong,
-                        .same = a->same};
+    struct stamp now = stamp_of(g, b, block, a);
     const uint64_t end = a->address + a->size;
     for (uint64_t at = a->address & ~(uint64_t)3; at < end;) {
-        struct page *p = find_page(g, at / 4 / PAGE_WORDS);
+        struct race_page *p = page_of(g, b, at / 4 / PAGE_WORDS);
         if (!p)
             return;
         pthread_mutex_lock(&p->lock);
         do {
             const uint64_t from = at < a->address ? a->address : at, to = at + 4 < end ? at + 4 : end;
             const uint32_t word = at / 4 % PAGE_WORDS;
+            struct word *w = split_unit(p, word / UNIT_WORDS);
             now.bytes = (uint8_t)((1u << (to - at)) - (1u << (from - at)));
-            visit(r, g, b, a, &p->word[word], &now);
+            if (w)
+                visit(r, g, b, a, &w[word % UNIT_WORDS], &now);
             note_use(p, word, &now, b);
             at += 4;
         } while (at < end && at / 4 % PAGE_WORDS);
@@ -278,7 +328,73 @@ void race_global_access(struct t0_race *r, struct race_global *g, struct race_bl
     }
 }
 
-static void close_chunk(struct t0_race *r, const struct page *p, unsigned chunk)
+/* Whether what happens to the first word of a unit happens to all: without a hazard, which is told word by word. */
+static bool is_alike(const struct race_global *g, const struct race_block *b, const struct unit *u,
+                     const struct stamp *now, unsigned shift)
+{
+    const struct word *w = &u->first;
+    if (!u->used)
+        return true;
+    return !u->split && u->shift == shift && !clashes(g, b, &w->write, now) &&
+           (now->kind == T0_READS || (!clashes(g, b, &w->read[0], now) && !clashes(g, b, &w->read[1], now)));
+}
+
+/* 1 << shift words a lane, of a warp that is even: where the lanes of a unit are those that used it before, or none of
+ * them is, all of its words fare alike. */
+void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
+                              const struct race_access *a, unsigned lanes, uint32_t same)
+{
+    enum { UNIT = 4 * UNIT_WORDS };
+    const unsigned shift = (unsigned)__builtin_ctz(a->size / 4);
+    struct stamp now = stamp_of(g, b, block, a);
+    struct race_access one = *a;
+    const uint64_t end = a->address + (uint64_t)lanes * a->size;
+    struct race_page *p = NULL;
+    now.bytes = 15;
+    for (uint64_t at = a->address, next; at < end; at = next) {
+        if (!p || at / 4 % PAGE_WORDS == 0) {
+            if (p)
+                pthread_mutex_unlock(&p->lock);
+            if (!(p = page_of(g, b, at / 4 / PAGE_WORDS)))
+                return;
+            pthread_mutex_lock(&p->lock);
+        }
+        const uint32_t word = at / 4 % PAGE_WORDS, first = (uint32_t)(at - a->address) / a->size;
+        struct unit *u = &p->unit[word / UNIT_WORDS];
+        next = (at & ~(uint64_t)(UNIT - 1)) + UNIT;
+        next = next < end ? next : end;
+        now.slot = (uint16_t)(a->slot + first);
+        if (next - at == UNIT && (at - a->address) % a->size == 0 && is_alike(g, b, u, &now, shift)) {
+            const uint64_t all = 0x000f000f000f000f << 4 * race_class((enum t0_access_kind)now.kind, now.strong);
+            uint64_t bits[2];
+            now.same = false;
+            visit(r, g, b, a, &u->first, &now);
+            u->shift = (uint8_t)shift;
+            u->used = true;
+            for (unsigned k = 0; now.kind == T0_WRITES && k < UNIT_WORDS; k++)
+                u->same = (uint8_t)((u->same & ~(1u << k)) | (same >> (first + (k >> shift)) & 1) << k);
+            memcpy(bits, &p->used[word], sizeof bits);
+            bits[0] |= all;
+            bits[1] |= all;
+            memcpy(&p->used[word], bits, sizeof bits);
+            note_first(p, word, &now, b);
+            continue;
+        }
+        struct word *w = split_unit(p, word / UNIT_WORDS);
+        for (uint64_t k = at; k < next && w; k += 4) {
+            const unsigned lane = (unsigned)((k - a->address) / a->size);
+            now.slot = (uint16_t)(a->slot + lane);
+            now.same = same >> lane & 1;
+            one.lane = a->lane + lane;
+            visit(r, g, b, &one, &w[k / 4 % UNIT_WORDS], &now);
+            note_use(p, (uint32_t)(k / 4 % PAGE_WORDS), &now, b);
+        }
+    }
+    if (p)
+        pthread_mutex_unlock(&p->lock);
+}
+
+static void close_chunk(struct t0_race *r, const struct race_page *p, unsigned chunk)
 {
     struct race_use u = {.chunk = (p->number * PAGE_WORDS * 4) / RACE_CHUNK + chunk};
     for (unsigned class = 0; class < RACE_CLASSES; class ++) {
@@ -292,7 +408,7 @@ static void close_chunk(struct t0_race *r, const struct page *p, unsigned chunk)
 void race_global_close(struct t0_race *r, const struct race_global *g)
 {
     for (unsigned k = 0; k < BUCKETS; k++)
-        for (const struct page *p = g->bucket[k]; p; p = p->next)
+        for (const struct race_page *p = g->bucket[k]; p; p = p->next)
             for (unsigned c = 0; c < PAGE_CHUNKS; c++)
                 if (is_used(p, c))
                     close_chunk(r, p, c);

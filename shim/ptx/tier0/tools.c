@@ -62,13 +62,14 @@ void t0_report_unwritten(const struct t0_watch *watch, const struct t0_place *p,
     watch->report(watch->ctx, &f);
 }
 
-void t0_tools_access(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
+void t0_tools_access(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p,
+                     unsigned tools)
 {
     const struct t0_watch *watch = w->block->grid->watch;
     uint32_t rank;
     uint64_t offset;
     if (t0_in_shared(w, p, &rank, &offset)) {
-        if (!(watch->tools & T0_RACECHECK))
+        if (!(tools & T0_RACECHECK))
             return;
         t0_race_shared(w, i, lane, p, rank, offset);
         if (p->strong && p->kind != T0_READS)
@@ -77,15 +78,67 @@ void t0_tools_access(struct t0_warp *w, const struct lir_insn *i, unsigned lane,
     }
     if (p->shared || is_private(w, p->address))
         return;
-    if (watch->tools & T0_RACECHECK)
+    if (tools & T0_RACECHECK)
         t0_race_flat(w, i, lane, p);
-    if (watch->tools & T0_INITCHECK && !watch->written(watch->ctx, p->address, p->size, p->kind)) {
+    if (tools & T0_INITCHECK && !watch->written(watch->ctx, p->address, p->size, p->kind)) {
         const uint32_t pc = (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn));
         struct t0_place place;
         if (p->kind == T0_READS && !t0_undefined_matters(watch, w->block->grid->kernel, pc, p->address, p->size))
             return;
         t0_place_of(w, i, lane, &place);
         t0_report_unwritten(watch, &place, p->address, p->size);
+    }
+}
+
+/* The bytes from low to high and a piece of memory. */
+enum where { OUTSIDE, INSIDE, ACROSS };
+static enum where where_is(uint64_t low, uint64_t high, const void *base, uint64_t size)
+{
+    const uint64_t from = (uintptr_t)base, to = from + size;
+    return high <= from || low >= to ? OUTSIDE : low >= from && high <= to ? INSIDE : ACROSS;
+}
+
+/* Rows that lie in the block's own shared memory or in global memory as a whole; others lane by lane. */
+void t0_tools_race_row(struct t0_warp *w, const struct lir_insn *i, struct t0_row *row)
+{
+    const struct t0_block *b = w->block;
+    uint64_t low = UINT64_MAX, high = 0, offset[LIR_LANES], odd = row->size & 3;
+    T0_FOR_LANES(l, row->mask)
+    {
+        const uint64_t at = row->address[l];
+        odd |= at & 3;
+        low = at < low ? at : low;
+        high = at > high ? at : high;
+    }
+    if (!row->mask || high + row->size < high)
+        return;
+    high += row->size;
+    row->whole = !odd;
+    if (row->shared && high <= w->shared_size) {
+        t0_race_shared_row(w, i, row, row->address);
+        return;
+    }
+    const enum where shared = where_is(low, high, b->cluster->base, (uint64_t)b->cluster->size << LIR_CLUSTER_SHIFT),
+                     own = where_is(low, high, w->shared, w->shared_size),
+                     local = where_is(low, high, b->local, b->local_room),
+                     regs = where_is(low, high, b->regs, b->regs_room),
+                     params = where_is(low, high, w->params, b->rec->param_size);
+    if (!row->shared && own == INSIDE) {
+        T0_FOR_LANES(l, row->mask)
+        offset[l] = row->address[l] - (uintptr_t)w->shared;
+        t0_race_shared_row(w, i, row, offset);
+    } else if (!row->shared && (b->cluster->size > 1 ? shared : own) == OUTSIDE &&
+               (local == INSIDE || regs == INSIDE || params == INSIDE)) {
+        return;
+    } else if (!row->shared && (b->cluster->size > 1 ? shared : own) == OUTSIDE && local == OUTSIDE &&
+               regs == OUTSIDE && params == OUTSIDE) {
+        t0_race_flat_row(w, i, row);
+    } else {
+        T0_FOR_LANES(l, row->mask)
+        {
+            const struct t0_part p = {row->address[l], row->size, row->kind, row->shared, row->strong, false};
+            t0_tools_access(w, i, l, &p, T0_RACECHECK);
+        }
     }
 }
 
@@ -146,6 +199,13 @@ unsigned t0_stored_value(struct t0_warp *w, const struct lir_insn *i, unsigned l
             memcpy(value + k * size + 8, &T0_U64(w, row[k] + 256)[lane], 8);
     }
     return size * n;
+}
+
+const uint8_t *t0_stored_row(struct t0_warp *w, const struct lir_insn *i, uint32_t bytes)
+{
+    return i->op == LIR_STG_32 && bytes == 4   ? (const uint8_t *)T0_U32(w, i->d)
+           : i->op == LIR_STG_64 && bytes == 8 ? (const uint8_t *)T0_U64(w, i->d)
+                                               : NULL;
 }
 
 /* ---- what lanes and warps do together ------------------------------------------------------------- */

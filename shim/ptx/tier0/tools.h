@@ -15,8 +15,19 @@ struct t0_part { /* an access of one lane, that it may make */
     bool async;  /* by a copy that the lane only starts */
 };
 
+struct t0_row { /* an access of lanes of a warp that they may make */
+    uint64_t address[LIR_LANES];
+    uint32_t mask, size;
+    enum t0_access_kind kind;
+    bool shared, strong; /* as t0_part's */
+    bool whole;          /* words, all of them: sizes and addresses are multiples of 4 */
+};
+
 void t0_tools_begin(struct t0_block *b); /* before its first warp; the blocks of a cluster have their places */
-void t0_tools_access(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p);
+/* For those of the tools. */
+void t0_tools_access(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p,
+                     unsigned tools);
+void t0_tools_race_row(struct t0_warp *w, const struct lir_insn *i, struct t0_row *row); /* racecheck alone */
 void t0_tools_done(struct t0_warp *w, const struct lir_insn *i, unsigned lane,
                    const struct t0_part *p); /* it is made */
 /* The running lanes go on from a collective; `forced`: without those that never came. */
@@ -33,6 +44,8 @@ void t0_tools_handlers(t0_handler *table[LIR_NOPS]); /* what is neither an acces
 bool t0_in_shared(const struct t0_warp *w, const struct t0_part *p, uint32_t *rank, uint64_t *offset);
 /* What a plain store of a lane writes; bytes, 0: it is none. */
 unsigned t0_stored_value(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint8_t value[32]);
+/* The same of all lanes, if it lies so somewhere: 4 or 8 bytes each. */
+const uint8_t *t0_stored_row(struct t0_warp *w, const struct lir_insn *i, uint32_t bytes);
 
 /* undefined.c: whether a compare-and-swap expects what the load at pc has read, which confirms it. */
 bool t0_load_is_compared(const struct lir_image *m, uint32_t pc);
@@ -48,6 +61,9 @@ void t0_race_block_free(struct race_block *r);
 void t0_race_shared(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p, uint32_t rank,
                     uint64_t offset);
 void t0_race_flat(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p);
+/* The same of a row: all of it in the block's own shared memory, or in global memory. */
+void t0_race_shared_row(struct t0_warp *w, const struct lir_insn *i, const struct t0_row *row, const uint64_t *offset);
+void t0_race_flat_row(struct t0_warp *w, const struct lir_insn *i, const struct t0_row *row);
 void t0_race_collective(struct t0_warp *w, uint32_t lanes);
 void t0_race_arrive(struct t0_warp *w, uint32_t id);
 void t0_race_released(struct t0_block *b, const struct t0_warp *w, uint32_t id);

@@ -250,13 +250,38 @@ static struct t0_part part_of(const struct lir_insn *i, const struct part *p)
     return (struct t0_part){p->address, p->size, p->kind, p->shared, is_strong(i), copies && p->shared};
 }
 
+/* Accesses of one part, as a row of all lanes. */
+static bool find_row(struct t0_warp *w, const struct lir_insn *i, struct t0_row *row)
+{
+    struct part p[MOST_PARTS];
+    if (!w->l.mask || i->op > LIR_ATOM)
+        return false;
+    const unsigned first = (unsigned)__builtin_ctz(w->l.mask), n = find_parts(w, i, first, p);
+    row->mask = n ? w->l.mask : 0;
+    row->size = p[0].size;
+    row->kind = p[0].kind;
+    row->shared = p[0].shared;
+    row->strong = is_strong(i);
+    const uint64_t offset = (uint64_t)(int64_t)i->imm;
+    const bool narrow = i->op <= LIR_ST_ANY
+                            ? (i->op >= LIR_LDS_8 && i->op <= LIR_LDS_64) ||
+                                  (i->op >= LIR_STS_8 && i->op <= LIR_STS_64) ||
+                                  ((i->op == LIR_LD_ANY || i->op == LIR_ST_ANY) && i->aux & LIR_MEM_ADDR32)
+                            : (i->aux & LIR_ATOM_ADDR32) != 0;
+    const uint32_t *a = T0_U32(w, i->a);
+    const uint64_t *wide = T0_U64(w, i->a);
+    for (unsigned l = 0; l < LIR_LANES && n; l++)
+        row->address[l] = narrow ? (uint32_t)(a[l] + (uint32_t)offset) : wide[l] + offset;
+    return true;
+}
+
 /* Tools other than memcheck look at what a lane is about to do. */
-static void hand_on(struct t0_warp *w, const struct lir_insn *i, unsigned lane)
+static void hand_on(struct t0_warp *w, const struct lir_insn *i, unsigned lane, unsigned tools)
 {
     struct part p[MOST_PARTS];
     for (unsigned k = 0, n = find_parts(w, i, lane, p); k < n; k++) {
         const struct t0_part part = part_of(i, &p[k]);
-        t0_tools_access(w, i, lane, &part);
+        t0_tools_access(w, i, lane, &part, tools);
     }
     if (i->op == LIR_BULK)
         t0_tools_bulk(w, i, lane);
@@ -289,9 +314,15 @@ static void watched(struct t0_warp *w, const struct lir_insn *i)
     bad |= look(w, i, l);
     w->ended |= bad;
     w->l.mask = all & ~bad;
-    if (tools & (T0_RACECHECK | T0_INITCHECK))
+    unsigned lanewise = tools & (T0_RACECHECK | T0_INITCHECK);
+    struct t0_row row;
+    if (tools & T0_RACECHECK && find_row(w, i, &row)) {
+        t0_tools_race_row(w, i, &row);
+        lanewise &= ~(unsigned)T0_RACECHECK;
+    }
+    if (lanewise)
         T0_FOR_LANES(l, w->l.mask)
-    hand_on(w, i, l);
+    hand_on(w, i, l, lanewise);
     if (w->l.mask && tools & T0_RACECHECK && is_strong(i))
         make_strong(w, i);
     else if (w->l.mask)
@@ -311,7 +342,7 @@ bool t0_watch_row(struct t0_warp *w, const struct lir_insn *i, unsigned lane, ui
     }
     const struct t0_part part = part_of(i, &p);
     if (tools & (T0_RACECHECK | T0_INITCHECK))
-        t0_tools_access(w, i, lane, &part);
+        t0_tools_access(w, i, lane, &part, tools);
     return true;
 }
 

@@ -1,0 +1,82 @@
+/* Racecheck: vector clocks of the threads of a cluster, and what is read of them at each access. */
+#ifndef CUMU_PTX_TIER0_RACE_CLOCK_H
+#define CUMU_PTX_TIER0_RACE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ptx/lir/image.h"
+
+/* A stamp is a thread's slot and its clock. Slots from `threads` on are those of what threads copy asynchronously. */
+struct race_stamp {
+    uint32_t clock; /* 0: none */
+    uint32_t slot;
+};
+
+/* What each thread knows of the others' clocks. Whenever all of them have met, all clocks are set to `floor`: what has
+ * an earlier one is over for everybody. A warp is even until something orders single lanes of it: then its lanes still
+ * have one clock, and know of this interval no more than what their own warp did before `since`. */
+struct race_vector { /* of clocks, one a slot */
+    uint32_t refs;
+    uint64_t version; /* changes with its contents, unique */
+    struct race_vector *next_free;
+    uint32_t clock[];
+};
+struct race_warp {
+    uint32_t since;
+    bool uneven;
+};
+struct race_clocks {
+    uint32_t threads, slots, barriers;
+    uint32_t alive; /* threads that have not exited */
+    uint32_t floor;
+    struct race_warp *warp;
+    uint64_t versions;
+    uint32_t *clock;              /* of each slot, from 1 */
+    struct race_vector **know;    /* of each thread; shared */
+    uint64_t *seen;               /* version of what each thread acquired last */
+    struct race_vector **arrived; /* of each barrier: what threads that did not wait knew; NULL: none */
+    struct race_vector *gone; /* what threads that exited knew, but for those in `exited`, which have done so of late */
+    uint64_t gone_taken;
+    uint32_t *exited, exits;
+    struct race_vector *spare;
+    struct race_object *object; /* open addressing, a power of two of them */
+    uint32_t objects, objects_room;
+};
+
+struct race_clocks *race_clocks_new(uint32_t threads, uint32_t slots, uint32_t barriers);
+void race_clocks_free(struct race_clocks *c);
+/* A new block of `alive` threads: all that was is ordered before all that comes. */
+bool race_clocks_begin(struct race_clocks *c, uint32_t alive);
+static inline struct race_stamp race_now(const struct race_clocks *c, uint32_t slot)
+{
+    return (struct race_stamp){c->clock[slot], slot};
+}
+/* Whether `thread` knows that what has the stamp is over. */
+static inline bool race_is_ordered(const struct race_clocks *c, struct race_stamp s, uint32_t thread)
+{
+    if (s.slot == thread || (s.clock < c->floor && s.slot < c->threads))
+        return true;
+    const struct race_warp *w = &c->warp[thread / LIR_LANES];
+    if (!w->uneven && s.slot < c->threads)
+        return s.slot / LIR_LANES == thread / LIR_LANES && s.clock < w->since;
+    return c->know[thread]->clock[s.slot] >= s.clock;
+}
+static inline bool race_is_even(const struct race_clocks *c, uint32_t thread)
+{
+    return !c->warp[thread / LIR_LANES].uneven;
+}
+
+/* What orders. False: memory ran out. `thread` is a slot, an `object` any number that names it. */
+bool race_meet(struct race_clocks *c, const uint32_t *thread, uint32_t count, bool with_gone, uint32_t barrier);
+bool race_arrive(struct race_clocks *c, uint32_t thread, uint32_t barrier); /* at a barrier, which `meet` takes up */
+void race_exit(struct race_clocks *c, uint32_t thread);
+bool race_release(struct race_clocks *c, uint32_t thread, uint64_t object);
+bool race_acquire(struct race_clocks *c, uint32_t thread, uint64_t object);
+bool race_is_object(const struct race_clocks *c, uint64_t object);
+void race_commit(struct race_clocks *c, uint32_t thread);                 /* copies so far are a group */
+bool race_wait(struct race_clocks *c, uint32_t thread, uint32_t pending); /* for all groups but the last ones */
+bool race_copies_release(struct race_clocks *c, uint32_t thread, uint64_t object);
+enum { RACE_NO_BARRIER = UINT32_MAX };
+
+#endif

@@ -1,0 +1,291 @@
+/* Racecheck: the shadow of shared memory. Whatever is older than the last barrier of all threads orders nothing any
+ * more, so that most accesses meet an empty cell, or one whose readers stay what they are. */
+#include "ptx/tier0/race.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A word of shared memory, or a byte of one that is accessed in parts: the last writes, and two reads since by threads
+ * that nothing orders. More readers than two are forgotten, those of other warps last. */
+struct epoch {
+    uint32_t clock, pc; /* clock 0: none */
+    uint32_t slot;
+    uint8_t strong, kind; /* strong: 0 or 1 */
+};
+enum { READERS = 2 };
+struct race_cell {
+    struct epoch write[2], read[READERS]; /* write[1]: a strong one, behind the other */
+    uint32_t split;                       /* number of its first part, and 1 */
+    uint32_t latest;                      /* clock; before the floor nothing in here counts */
+};
+
+bool race_cells_new(struct race_block *r)
+{
+    r->cell = calloc((size_t)r->blocks * r->words + 1, sizeof *r->cell);
+    if (r->blocks == 1)
+        r->tag = calloc(r->words + 1, sizeof *r->tag);
+    return r->cell && (r->tag || r->blocks > 1);
+}
+
+void race_cells_free(struct race_block *r)
+{
+    free(r->cell);
+    free(r->tag);
+    free(r->split);
+}
+
+struct race_now { /* the access that is looked at */
+    struct t0_warp *w;
+    struct race_block *r;
+    struct epoch e;
+    uint32_t thread; /* slot of the thread; e.slot may be that of its copies */
+    unsigned lane;
+};
+
+static void found(const struct race_now *n, const struct epoch *before, uint32_t bytes, bool same)
+{
+    const struct race_hazard h = {.a = race_place_of(n->w, n->r, before->slot, before->pc, before->kind),
+                                  .b = race_place_of(n->w, n->r, n->e.slot, n->e.pc, n->e.kind),
+                                  .count = bytes,
+                                  .error = before->slot % n->r->threads / LIR_LANES != n->thread / LIR_LANES,
+                                  .same = same};
+    t0_race_found(n->w->block->grid->watch->race, &h);
+}
+
+static bool is_over(const struct race_now *n, const struct epoch *before)
+{
+    return race_is_ordered(n->r->clocks, (struct race_stamp){before->clock, before->slot}, n->thread);
+}
+
+static bool clashes(const struct race_now *n, const struct epoch *before)
+{
+    return before->clock && before->slot != n->e.slot && !(before->strong && n->e.strong) && !is_over(n, before);
+}
+
+/* Whether a store writes what the store before it did: lanes of one instruction have not stored yet. */
+static bool is_same_value(const struct race_now *n, const struct epoch *before, const uint8_t *memory, uint32_t first,
+                          uint32_t bytes)
+{
+    uint8_t mine[32], theirs[32];
+    if (n->e.kind != T0_WRITES || before->kind != T0_WRITES || n->e.slot != n->thread ||
+        first + bytes > t0_stored_value(n->w, n->w->at, n->lane, mine))
+        return false;
+    const unsigned lane = before->slot % LIR_LANES;
+    if (before->pc == n->e.pc && before->slot / LIR_LANES == n->thread / LIR_LANES && lane < n->lane &&
+        n->w->l.mask >> lane & 1) {
+        (void)t0_stored_value(n->w, n->w->at, lane, theirs);
+        return !memcmp(mine + first, theirs + first, bytes);
+    }
+    return !memcmp(mine + first, memory, bytes);
+}
+
+static void add_reader(const struct race_now *n, struct race_cell *c)
+{
+    struct epoch *free = NULL;
+    for (unsigned k = 0; k < READERS && !free; k++) {
+        const struct epoch *e = &c->read[k];
+        if (!e->clock || e->slot == n->e.slot || is_over(n, e))
+            free = &c->read[k];
+    }
+    if (!free && c->read[0].slot / LIR_LANES == c->read[1].slot / LIR_LANES)
+        free = &c->read[1]; /* readers of two warps, rather */
+    if (free)
+        *free = n->e;
+}
+
+/* The first access since all threads met. */
+static void begin_cell(const struct race_now *n, struct race_cell *c)
+{
+    c->write[0].clock = c->write[1].clock = c->read[0].clock = c->read[1].clock = 0;
+    if (n->e.kind == T0_READS)
+        c->read[0] = n->e;
+    else
+        c->write[n->e.strong] = n->e;
+}
+
+/* memory, first: where the bytes of the cell lie, and their offset in the access. */
+static void visit(const struct race_now *n, struct race_cell *c, const uint8_t *memory, uint32_t first, uint32_t bytes)
+{
+    const bool stale = c->latest < n->r->clocks->floor;
+    if (n->e.slot != n->thread) /* clocks of copies are others */
+        c->latest = UINT32_MAX;
+    else
+        c->latest = c->latest > n->e.clock ? c->latest : n->e.clock;
+    if (stale) {
+        begin_cell(n, c);
+        return;
+    }
+    for (unsigned k = 0; k < 2; k++)
+        if (clashes(n, &c->write[k]))
+            found(n, &c->write[k], bytes, is_same_value(n, &c->write[k], memory, first, bytes));
+    if (n->e.kind == T0_READS) {
+        add_reader(n, c);
+        return;
+    }
+    for (unsigned k = 0; k < READERS; k++) {
+        if (clashes(n, &c->read[k]))
+            found(n, &c->read[k], bytes, false);
+        c->read[k].clock = 0;
+    }
+    c->write[n->e.strong] = n->e;
+    if (!n->e.strong)
+        c->write[1].clock = 0;
+}
+
+/* ---- tags -------------------------------------------------------------------------------------- */
+
+/* Of a word that two warps have read since the last barrier of all, and nobody has written: that barrier's clock, and
+ * behind it a bit for each of the two. Further warps that read it leave it as it is. */
+static uint64_t tag_of(const struct race_block *r, const struct race_cell *c)
+{
+    const uint32_t floor = r->clocks->floor, a = c->read[0].slot / LIR_LANES, b = c->read[1].slot / LIR_LANES;
+    if (c->latest == UINT32_MAX || c->write[0].clock >= floor || c->write[1].clock >= floor ||
+        c->read[0].clock < floor || c->read[1].clock < floor || a == b)
+        return 0;
+    return (uint64_t)floor << 32 | 1u << a | 1u << b;
+}
+
+/* Whether reads by these lanes change nothing. */
+static bool is_settled(const struct race_block *r, uint32_t warp, uint32_t mask, const uint64_t *offset, uint32_t words)
+{
+    const uint64_t floor = (uint64_t)r->clocks->floor << 32, look = UINT64_MAX << 32 | (uint64_t)1 << warp;
+    uint64_t bad = (r->tag[offset[__builtin_ctz(mask)] / 4] ^ floor) & look;
+    if (bad)
+        return false;
+    if (mask == ~0u && words == 1) {
+        for (uint32_t l = 0; l < LIR_LANES; l++)
+            bad |= r->tag[offset[l] / 4] ^ floor;
+        return !(bad & look);
+    }
+    T0_FOR_LANES(l, mask)
+    for (uint32_t k = 0; k < words; k++)
+        bad |= r->tag[offset[l] / 4 + k] ^ floor;
+    return !(bad & look);
+}
+
+/* ---- accesses ---------------------------------------------------------------------------------- */
+
+static struct race_cell *split_cell(struct race_block *r, struct race_cell *c)
+{
+    if (!c->split) {
+        if (r->splits + 4 > r->splits_room) {
+            const uint32_t more = r->splits_room ? 2 * r->splits_room : 256;
+            struct race_cell *p = realloc(r->split, more * sizeof *p);
+            if (!p) {
+                r->broken = true;
+                return NULL;
+            }
+            r->split = p;
+            r->splits_room = more;
+        }
+        for (unsigned k = 0; k < 4; k++)
+            r->split[r->splits + k] = *c;
+        c->split = r->splits + 1;
+        r->splits += 4;
+    }
+    return &r->split[c->split - 1];
+}
+
+static void access(const struct race_now *n, uint32_t size, uint32_t rank, uint64_t offset)
+{
+    struct race_block *r = n->r;
+    const uint8_t *memory = n->w->block->cluster->base + rank * LIR_CLUSTER_STRIDE;
+    const uint64_t end = offset + size;
+    for (uint64_t at = offset, next; at < end && at / 4 < r->words; at = next) {
+        struct race_cell *c = &r->cell[(uint64_t)rank * r->words + at / 4];
+        next = (at & ~(uint64_t)3) + 4;
+        next = next < end ? next : end;
+        if (next - at == 4 && !c->split) {
+            visit(n, c, memory + at, (uint32_t)(at - offset), 4);
+            if (r->tag)
+                r->tag[at / 4] = n->e.kind == T0_READS ? tag_of(r, c) : 0;
+            continue;
+        }
+        struct race_cell *part = split_cell(r, c);
+        if (!part)
+            return;
+        if (r->tag)
+            r->tag[at / 4] = 0;
+        for (uint64_t k = at; k < next; k++)
+            visit(n, &part[k & 3], memory + k, (uint32_t)(k - offset), 1);
+    }
+}
+
+static struct race_now now_of(struct t0_warp *w, struct race_block *r, const struct lir_insn *i, unsigned lane,
+                              const struct t0_part *p)
+{
+    const uint32_t thread = race_slot_of(w, r, lane), slot = p->async ? r->threads + thread : thread;
+    const struct race_stamp now = race_now(r->clocks, slot);
+    return (struct race_now){
+        w,
+        r,
+        {now.clock, (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn)), slot, p->strong, (uint8_t)p->kind},
+        thread,
+        lane};
+}
+
+void t0_race_shared(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p, uint32_t rank,
+                    uint64_t offset)
+{
+    struct race_block *r = race_state_of(w);
+    if (!r)
+        return;
+    const struct race_now n = now_of(w, r, i, lane, p);
+    w->at = i;
+    access(&n, p->size, rank, offset);
+}
+
+/* Of lanes that read the same words, those that decide what is left of it: the first, the last two, and who is there
+ * already (add_reader: the others come and go). All of them where the words have been written or are split. */
+static uint32_t readers_that_count(const struct race_block *r, uint32_t lanes, uint32_t first_slot, uint64_t offset,
+                                   uint32_t size)
+{
+    const uint32_t last = 31 - (uint32_t)__builtin_clz(lanes), rest = lanes & ~(1u << last);
+    const uint32_t floor = r->clocks->floor;
+    uint32_t count = 1u << last | (lanes & (0u - lanes)) | (rest ? 1u << (31 - __builtin_clz(rest)) : 0);
+    for (uint64_t at = offset / 4; at < (offset + size) / 4; at++) {
+        const struct race_cell *c = &r->cell[at];
+        if (c->split || c->latest == UINT32_MAX || c->write[0].clock >= floor || c->write[1].clock >= floor)
+            return lanes;
+        for (unsigned k = 0; k < READERS; k++)
+            if (c->read[k].slot - first_slot < LIR_LANES)
+                count |= 1u << (c->read[k].slot - first_slot) & lanes;
+    }
+    return count;
+}
+
+/* Lanes from the lowest of `lanes` on that have its address. */
+static uint32_t with_same_address(uint32_t lanes, const uint64_t *offset)
+{
+    const uint32_t first = (uint32_t)__builtin_ctz(lanes);
+    uint32_t same = 0;
+    for (uint32_t l = first; l < LIR_LANES && lanes >> l & 1 && offset[l] == offset[first]; l++)
+        same |= 1u << l;
+    return same;
+}
+
+void t0_race_shared_row(struct t0_warp *w, const struct lir_insn *i, const struct t0_row *row, const uint64_t *offset)
+{
+    struct race_block *r = race_state_of(w);
+    if (!r)
+        return;
+    const struct t0_part p = {.size = row->size, .kind = row->kind, .strong = row->strong, .shared = true};
+    const uint32_t rank = race_rank_of(w), first_slot = race_slot_of(w, r, 0);
+    const bool plain = row->kind == T0_READS && r->tag && row->whole && race_is_even(r->clocks, first_slot);
+    if (plain && is_settled(r, w->index, row->mask, offset, row->size / 4))
+        return;
+    w->at = i;
+    for (uint32_t left = row->mask, lanes; left; left &= ~lanes) {
+        lanes = plain ? with_same_address(left, offset) : left & (0u - left);
+        const uint32_t first = (uint32_t)__builtin_ctz(lanes);
+        const uint32_t those = lanes & (lanes - 1) ? readers_that_count(r, lanes, first_slot, offset[first], row->size)
+                                                   : lanes;
+        T0_FOR_LANES(l, those)
+        {
+            const struct race_now n = now_of(w, r, i, l, &p);
+            access(&n, row->size, rank, offset[l]);
+            if (row->strong && row->kind != T0_READS)
+                t0_race_release(w, l, rank * LIR_CLUSTER_STRIDE + offset[l]);
+        }
+    }
+}
