@@ -27,7 +27,8 @@ void cumu_object_key(struct cumu_key *key, const struct ptx_module *m, const uin
                      const char *kernel, enum t1_shape shape, enum t1_isa isa, unsigned options)
 {
     const struct ptx_func *f = ptx_module_func(m, kernel);
-    const uint32_t number = (uint32_t)shape | (options & T1_EMIT_WATCHED) << 8; /* lines are the compiler's flags */
+    const uint32_t number = (uint32_t)shape | (options & (T1_EMIT_WATCHED | T1_EMIT_RACED))
+                                                  << 8; /* lines are the compiler's flags */
     uint8_t source[CUMU_HASH_BYTES];
     struct cumu_hash h;
     cumu_hash_start(&h);

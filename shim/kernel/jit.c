@@ -91,16 +91,15 @@ enum mode { OFF, BACKGROUND, EAGER, WAIT };
 
 static bool watches(void) { return cumu_opt_has(CUMU_OPT_CHECK, "memory") || cumu_opt_has(CUMU_OPT_CHECK, "init"); }
 
-/* Whether tools look at kernels that compiled code knows nothing of. Synccheck alone leaves it those that have nothing
- * to look at. */
-static bool interprets(void)
-{
-    return cumu_opt_has(CUMU_OPT_CHECK, "race") || (cumu_opt_has(CUMU_OPT_CHECK, "sync") && watches());
-}
+static bool races(void) { return cumu_opt_has(CUMU_OPT_CHECK, "race"); }
+
+/* Whether tools look at kernels that compiled code knows nothing of: memcheck and initcheck together, racecheck and
+ * synccheck alone have objects of their own. Synccheck leaves those that have nothing to look at. */
+static bool interprets(void) { return cumu_opt_has(CUMU_OPT_CHECK, "sync") + races() + watches() > 1; }
 
 static unsigned options(void)
 {
-    return (cumu_object_debugged() ? T1_EMIT_LINES : 0) | (watches() ? T1_EMIT_WATCHED : 0);
+    return (cumu_object_debugged() ? T1_EMIT_LINES : 0) | (watches() ? T1_EMIT_WATCHED : races() ? T1_EMIT_RACED : 0);
 }
 
 static enum mode mode(void)

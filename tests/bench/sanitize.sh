@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prints what the tools of `cumu memcheck` cost: time of the bench's kernels under each over the time without, tier 1.
-# usage: sanitize.sh CUMU KERNELS [kernel...]; TOOLS names those of CUMU_CHECK that are asked (memory init sync)
+# usage: sanitize.sh CUMU KERNELS [kernel...]; TOOLS names those of CUMU_CHECK that are asked (memory init sync race)
 set -eu
 cumu=$1 kernels=$2
 shift 2
@@ -11,7 +11,7 @@ ratios() { # kernel, its time over native C's in the same process
         sed -n 's/^bench kernels\.\([a-z0-9_]*\) \([0-9.]*\) ratio (.*native.*/\1 \2/p'
 }
 ratios "$@" >"$plain"
-for tool in ${TOOLS:-memory init sync}; do
+for tool in ${TOOLS:-memory init sync race}; do
     CUMU_CHECK=$tool CUMU_CHECK_FILE=/dev/null ratios "$@" >"$checked"
     awk -v tool="$tool" 'NR == FNR { plain[$1] = $2; next }
         plain[$1] > 0 && $2 > 0 { r = $2 / plain[$1]; sum += log(r); n++; printf "bench sanitize.%s.%s %.2f ratio\n", tool, $1, r }

@@ -40,6 +40,8 @@ for tool in racecheck synccheck initcheck; do
 done
 export CUMU_CACHE_DIR="$tmp/cache"
 found wait initcheck # which knows compiled code
+"$cumu" run --backend host -- "$tmp/hazards" list racecheck >"$tmp/list"
+found wait racecheck
 for words in init sync memory,init; do
     check "$words: right kernels, compiled" 0 '^done$' 'jit: half_filled: tier 1 ready' -- env CUMU_JIT=wait \
         CUMU_LOG=info,+jit CUMU_CHECK=$words "$cumu" run --backend host -- "$tmp/hazards" right initcheck
@@ -98,4 +100,16 @@ for seed in 1 2 "${SEED:-3}"; do
     ! grep -q '^not ok' "$tmp/missing" || bad=1
     rm -f "$tmp/drawn.log"
 done
+
+# In the interpreter and in compiled code, with the same words: places, threads and counts.
+for jit in 0 wait; do
+    check "drawn kernels, jit $jit" 0 '^done$' -- env CUMU_JIT=$jit CUMU_HOST_THREADS=1 CUMU_LOG=info,+jit "$cumu" memcheck \
+        --tool racecheck --racecheck-detect-level info --print-limit 0 --log-file "$tmp/drawn.log" \
+        "$tmp/drawn" "${SEED:-4}" 16 "$tmp/drawn.want"
+    sed 's/0x[0-9a-f]*/ADDRESS/g' "$tmp/drawn.log" >"$tmp/drawn.$jit"
+    rm -f "$tmp/drawn.log"
+done
+mv "$tmp/out" "$tmp/jit"
+check "which are compiled" 0 'jit: all: 16 kernels compiled .* 0 stay on tier 0' -- cat "$tmp/jit"
+cmp -s "$tmp/drawn.0" "$tmp/drawn.wait" || { echo "not ok drawn kernels: reports differ"; bad=1; }
 exit $bad

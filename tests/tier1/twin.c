@@ -61,6 +61,16 @@ static const struct {
               AT(t1_services, exec),
               AT(t1_services, device),
               AT(t1_services, watch),
+              AT(t1_services, race),
+              AT(t1_services, gather),
+              AT(t1_services, met),
+              AT(t1_row, wide),
+              AT(t1_row, narrow),
+              AT(t1_row, first),
+              AT(t1_row, stride),
+              AT(t1_row, elements),
+              AT(t1_row, value),
+              AT(t1_watched, pc),
               AT(t1_rows, row),
               AT(t1_rows, carry),
               AT(t1_info, version),
@@ -76,7 +86,7 @@ static const struct {
 static const struct {
     const char *type;
     size_t size;
-} sizes[] = {SIZE(t1_block), SIZE(t1_cluster), SIZE(t1_services), SIZE(t1_rows), SIZE(t1_info)};
+} sizes[] = {SIZE(t1_block), SIZE(t1_cluster), SIZE(t1_services), SIZE(t1_rows), SIZE(t1_info), SIZE(t1_row)};
 
 static bool write_text(const char *path, bool broken)
 {

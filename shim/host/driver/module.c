@@ -34,8 +34,11 @@ const struct t1_object *host_function_object(MUfunction f, const uint32_t block[
     if (!m->object || !t1_shape_fits(m->shape, block))
         m = atomic_load_explicit(&f->faster[t1_shape(block)], memory_order_acquire);
     const unsigned tools = host_config()->check_tools, known = T0_MEMCHECK | T0_INITCHECK; /* to compiled code */
-    return m && m->object && (!(tools & ~known) || (tools == T0_SYNCCHECK && !t0_synchronises(f->kernel))) &&
-                   t1_object_watched(m->object) == ((tools & known) != 0)
+    const bool raced = tools == T0_RACECHECK;
+    return m && m->object && (!(tools & ~known) || raced || (tools == T0_SYNCCHECK && !t0_synchronises(f->kernel))) &&
+                   t1_object_watched(m->object) == (raced           ? T1_EMIT_RACED
+                                                    : tools & known ? T1_EMIT_WATCHED
+                                                                    : 0)
                ? m->object
                : NULL;
 }

@@ -81,6 +81,17 @@ struct lir_line {
     uint32_t line, text; /* text: string of the PTX instruction, for faults */
 };
 
+/* The text of an instruction's PTX, behind its guard. */
+static inline const char *lir_text(const struct lir_image *m, const struct lir_insn *i)
+{
+    const char *s = LIR_AT(m, strings, char) +
+                    LIR_AT(m, lines, struct lir_line)[i - LIR_AT(m, code, struct lir_insn)].text;
+    for (; *s == '@'; s++)
+        while (s[1] && *s != ' ')
+            s++;
+    return s;
+}
+
 /* Instructions of PTX lines above `line`, up to the next record, come of this line of the program's source; 0: unknown.
  * In ascending order of `line`. */
 struct lir_loc {

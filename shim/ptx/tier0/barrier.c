@@ -48,6 +48,8 @@ static void release(struct t0_block *b, uint32_t id, struct t0_warp *by, const s
             split->state = T0_READY;
             split->pc++;
         }
+        if (w->nsplit > 1)
+            t0_splits_merge(w);
         bar->arrived[k] = 0;
     }
     bar->in_use = false;

@@ -190,6 +190,20 @@ void t0_race_released(struct t0_block *b, const struct t0_warp *w, uint32_t id)
     r->broken |= !race_meet(r->clocks, slot, n, !b->barrier[id].count, barrier_of(b, id));
 }
 
+void t0_race_met(struct t0_block *b)
+{
+    struct race_block *r = race_state_of(&b->warp[0]);
+    if (r)
+        r->broken |= !race_meet_all(r->clocks);
+}
+
+void t0_race_lost(struct t0_block *b)
+{
+    struct race_block *r = race_state_of(&b->warp[0]);
+    if (r)
+        r->broken = true;
+}
+
 void t0_race_exit(struct t0_warp *w)
 {
     struct race_block *r = race_state_of(w);

@@ -281,6 +281,22 @@ bool race_meet(struct race_clocks *c, const uint32_t *thread, uint32_t count, bo
     return true;
 }
 
+bool race_meet_all(struct race_clocks *c)
+{
+    struct race_vector *v = c->know[0];
+    if (v->refs != c->threads) {
+        if (!(v = new_vector(c)))
+            return false;
+        for (uint32_t k = 0; k < c->threads; k++) {
+            drop(c, c->know[k]);
+            c->know[k] = v;
+        }
+        v->refs = c->threads;
+    }
+    make_even(c, v);
+    return true;
+}
+
 bool race_arrive(struct race_clocks *c, uint32_t thread, uint32_t barrier)
 {
     return give(c, thread, &c->arrived[barrier], NULL);

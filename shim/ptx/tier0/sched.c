@@ -98,6 +98,22 @@ static void reconverge(struct t0_warp *w)
     pick(w, false);
 }
 
+/* Splits that a barrier has let go, and that are at one place, are one again. */
+void t0_splits_merge(struct t0_warp *w)
+{
+    for (uint32_t k = 0; k < w->nsplit; k++)
+        for (uint32_t n = k + 1; w->split[k].state == T0_READY && n < w->nsplit;) {
+            const struct t0_split *s = &w->split[n];
+            if (s->state != T0_READY || s->frame != w->split[k].frame || s->pc != w->split[k].pc) {
+                n++;
+                continue;
+            }
+            w->split[k].mask |= s->mask;
+            t0_frame_drop(w, s->frame);
+            remove_split(w, n);
+        }
+}
+
 /* Lanes that died or arrived may be what a collective waits for. */
 static void wake_waiting(struct t0_warp *w)
 {
@@ -384,7 +400,11 @@ resume:
             w->at = i;
             if (t0_bar_arrive(w, i)) {
                 i++;
-                continue;
+                if (!w->nsplit)
+                    continue;
+                w->pc++; /* others of the warp may have waited there */
+                reconverge(w);
+                goto resume;
             }
             settle(w);
             park(w, w->frame, w->pc, w->l.mask, T0_WAIT_BARRIER,

@@ -146,10 +146,7 @@ void t0_tools_race_row(struct t0_warp *w, const struct lir_insn *i, struct t0_ro
  * who writes .relaxed means it. */
 static bool says_relaxed(const struct t0_warp *w, const struct lir_insn *i)
 {
-    const struct lir_image *m = w->block->image;
-    const char *text = LIR_AT(m, strings, char) +
-                       LIR_AT(m, lines, struct lir_line)[i - LIR_AT(m, code, struct lir_insn)].text;
-    return !strncmp(text, "ld.relaxed", 10);
+    return !strncmp(lir_text(w->block->image, i), "ld.relaxed", 10);
 }
 
 void t0_tools_done(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
@@ -174,6 +171,12 @@ unsigned t0_stored_value(struct t0_warp *w, const struct lir_insn *i, unsigned l
     const uint32_t row[4] = {i->d, i->b, i->c, i->e};
     unsigned size, n = 1;
     bool wide = false;
+    if (w->stored) {
+        const struct t0_stored *s = w->stored;
+        for (unsigned k = 0; k < s->elements && (k + 1) * s->size <= 32; k++)
+            memcpy(value + k * s->size, (const uint8_t *)s->value[k] + lane * (s->wide ? 8 : 4), s->size);
+        return s->elements * s->size <= 32 ? s->elements * s->size : 0;
+    }
     switch (i->op) {
     case LIR_STG_8:
     case LIR_STG_16:
@@ -203,6 +206,8 @@ unsigned t0_stored_value(struct t0_warp *w, const struct lir_insn *i, unsigned l
 
 const uint8_t *t0_stored_row(struct t0_warp *w, const struct lir_insn *i, uint32_t bytes)
 {
+    if (w->stored)
+        return w->stored->elements == 1 && bytes == (w->stored->wide ? 8 : 4) ? w->stored->value[0] : NULL;
     return i->op == LIR_STG_32 && bytes == 4   ? (const uint8_t *)T0_U32(w, i->d)
            : i->op == LIR_STG_64 && bytes == 8 ? (const uint8_t *)T0_U64(w, i->d)
                                                : NULL;

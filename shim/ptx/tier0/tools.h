@@ -42,6 +42,12 @@ void t0_tools_handlers(t0_handler *table[LIR_NOPS]); /* what is neither an acces
 
 /* Where an address of a lane lies: true: in shared memory, of the block of this rank. */
 bool t0_in_shared(const struct t0_warp *w, const struct t0_part *p, uint32_t *rank, uint64_t *offset);
+/* What a store writes: elements of `size` bytes, each as 32 lanes of `wide` ? 64 : 32 bits. */
+struct t0_stored {
+    uint32_t size, elements;
+    bool wide;
+    const void *const *value;
+};
 /* What a plain store of a lane writes; bytes, 0: it is none. */
 unsigned t0_stored_value(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint8_t value[32]);
 /* The same of all lanes, if it lies so somewhere: 4 or 8 bytes each. */
@@ -69,6 +75,8 @@ void t0_race_arrive(struct t0_warp *w, uint32_t id);
 void t0_race_released(struct t0_block *b, const struct t0_warp *w, uint32_t id);
 void t0_race_waited(struct t0_warp *w, uint32_t lanes);
 void t0_race_exit(struct t0_warp *w);
+void t0_race_met(struct t0_block *b);  /* all of its threads, of which nobody has said that they have exited */
+void t0_race_lost(struct t0_block *b); /* what orders it is not known: it is looked at no more */
 void t0_race_group(struct t0_warp *w, const struct lir_insn *i);
 /* By an object in shared memory (its host address), or, if it is global, by a word there. */
 void t0_race_release(struct t0_warp *w, unsigned lane, uint64_t object);

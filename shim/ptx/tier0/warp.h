@@ -65,11 +65,12 @@ struct t0_warp {
     uint32_t dead;          /* lanes that exited or never were */
     uint32_t index, nsplit;
     uint32_t spin, hold, clock;
-    uint32_t passed, patience; /* back edges while other splits stood; how many until one of them runs */
-    uint32_t turn;             /* how long that may, as `hold` counts */
-    uint32_t ended;            /* lanes of a watched launch that end behind this instruction */
-    bool force;                /* the next collective goes on with whoever is there */
-    bool running;              /* l.mask, frame and pc hold a split */
+    uint32_t passed, patience;      /* back edges while other splits stood; how many until one of them runs */
+    uint32_t turn;                  /* how long that may, as `hold` counts */
+    uint32_t ended;                 /* lanes of a watched launch that end behind this instruction */
+    const struct t0_stored *stored; /* tools.h: what a store of compiled code writes, which has no rows; else NULL */
+    bool force;                     /* the next collective goes on with whoever is there */
+    bool running;                   /* l.mask, frame and pc hold a split */
     struct t0_frame *spare, *all;
     struct t0_split split[LIR_LANES];
 };
@@ -139,6 +140,7 @@ void t0_warp_start(struct t0_warp *w, uint32_t mask, uint32_t pc);
 void t0_sched_init(void);
 /* Lets one waiting collective of the warp go on without its missing lanes; false if none waits. */
 bool t0_warp_force(struct t0_warp *w);
+void t0_splits_merge(struct t0_warp *w);
 
 /* frame.c */
 void t0_frame_enter(struct t0_warp *w, const struct lir_call *call, uint32_t fn, uint32_t ret_pc);

@@ -116,9 +116,7 @@ static bool says_global(const struct lir_insn *i) { return i->op <= LIR_ST_ANY &
 /* Local memory lies somewhere in the process, among other things: what PTX says tells a wrong index from a pointer. */
 static bool says_local(const struct t0_warp *w, const struct lir_insn *i)
 {
-    const struct lir_image *m = w->block->image;
-    const char *text = LIR_AT(m, strings, char) +
-                       LIR_AT(m, lines, struct lir_line)[i - LIR_AT(m, code, struct lir_insn)].text;
+    const char *text = lir_text(w->block->image, i);
     return !strncmp(text, "ld.local", 8) || !strncmp(text, "st.local", 8);
 }
 

@@ -7,7 +7,7 @@
 
 #include "ptx/tier0/tier0.h"
 
-#define T1_VERSION 16u /* of emitted text and of struct t1_block: part of the cache key */
+#define T1_VERSION 17u /* of emitted text and of struct t1_block: part of the cache key */
 
 /* What may be assumed of blockDim; decided by t1_shape at launch, part of the cache key. */
 enum t1_shape {
@@ -40,7 +40,8 @@ enum {
     T1_EMIT_CHECKED = 1,        /* for tests: faults where a lane would read what another one made (emit/check.c) */
     T1_EMIT_SHARED_HEADERS = 2, /* for tests: loops that share a header stay one loop (latch.c) */
     T1_EMIT_LINES = 4,          /* with the lines of the source, or of the PTX, for debuggers */
-    T1_EMIT_WATCHED = 8         /* for launches that are watched for wrong accesses (emit/watch.c) */
+    T1_EMIT_WATCHED = 8,        /* for launches that are watched for wrong accesses (emit/watch.c) */
+    T1_EMIT_RACED = 16          /* and for races (emit/race.c); not both */
 };
 int t1_emit_as(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa, unsigned options,
                char **text, size_t *size, struct ptx_diag *diag);
@@ -140,6 +141,17 @@ enum {
 };
 struct t1_watched {
     uint32_t bytes, what, line; /* bytes of a lane; T1_WATCH_*; line of the PTX */
+    uint32_t pc;                /* of raced objects: number of the instruction in the image */
+};
+/* Raced objects: where lanes access memory. Lane l at wide[l] or narrow[l] + first[0]; if both are NULL,
+ * at first[l / 16] + stride * (l % 16). */
+struct t1_row {
+    const uint64_t *wide;
+    const uint32_t *narrow;
+    uint64_t first[2];
+    int64_t stride;
+    uint32_t elements;    /* of what is stored: */
+    const void *value[8]; /* of 32 lanes, 32 or 64 bits each */
 };
 /* Operands of arithmetic that emitted code has no expression for: rows as tier 0's, first destination 0,
  * sources 1 to 3, a fourth source or a second destination 4. */
@@ -168,6 +180,12 @@ struct t1_services {
     void (*watch)(struct t1_block *b, uint32_t warp, uint32_t mask, const uint64_t address[32],
                   const struct t1_watched *at, struct t1_range *range);
     uint64_t (*device)(struct t1_block *b, uint32_t thread, uint32_t call, const uint64_t *args);
+    /* Of raced objects: the lanes in mask are about to make this access; these lanes of a warp, of those that have not
+     * exited, meet as far as named[] of each says (NULL: all of them); all warps of the block have met. */
+    void (*race)(struct t1_block *b, uint32_t warp, uint32_t mask, const struct t1_row *row,
+                 const struct t1_watched *at);
+    void (*gather)(struct t1_block *b, uint32_t warp, uint32_t mask, uint32_t live, const uint32_t named[32]);
+    void (*met)(struct t1_block *b);
 };
 void t1_service_alu(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm, uint32_t mask);
 /* The object's exports. */
@@ -177,7 +195,7 @@ struct t1_info { /* "cumu_t1_info" */
     uint32_t version, isa, shape;
     uint32_t barriers; /* 1: needs stacks */
     uint64_t stack_size;
-    uint32_t watched; /* 1: T1_EMIT_WATCHED; for launches that are watched, and no others */
+    uint32_t watched; /* T1_EMIT_WATCHED, T1_EMIT_RACED: for launches that are watched so, and no others; or 0 */
 };
 
 #define T1_SHARED_SLACK 65536 /* unmapped beyond what 32 bits reach from `shared`, on both sides */
@@ -187,7 +205,7 @@ struct t1_object;
  * memfd; path may be NULL. NULL with *why set. It must outlive its runs. */
 struct t1_object *t1_object_load(const void *object, size_t size, const char *path, const char **why);
 void t1_object_unload(struct t1_object *o);
-bool t1_object_watched(const struct t1_object *o);
+unsigned t1_object_watched(const struct t1_object *o); /* t1_info.watched */
 /* Ties the object to the kernel it was made of; before its first run. False: out of memory. */
 bool t1_object_bind(struct t1_object *o, const struct t0_kernel *k);
 /* Like t0_block_run. On a memory fault the lane is unknown to the object: it is found by running the block

@@ -92,6 +92,7 @@ bool t1_atomic(struct t1_emit *e)
     struct t1_arg a = t1_address(e, &in->src[0], e->f->instr_src[e->at][0], &shared, &imm);
     struct t1_arg value = t1_src(e, 1, kind);
     t1_watch(e, &a, NULL, imm, ptx_type_size(in->type[0]), T1_WATCH_UPDATES | (shared ? T1_WATCH_SHARED : 0), e->mask);
+    t1_race(e, &a, imm, ptx_type_size(in->type[0]), T1_WATCH_UPDATES | (shared ? T1_WATCH_SHARED : 0), NULL, 0);
     const size_t before = e->text.n;
     t1_aligned(e, &a, NULL, in->src[0].reg >= 0 ? e->f->instr_src[e->at][0] : -1, imm, ptx_type_size(in->type[0]));
     const bool tested = e->text.n != before; /* its pieces are read */

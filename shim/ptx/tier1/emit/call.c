@@ -265,6 +265,8 @@ void t1_call(struct t1_emit *e)
     const char *text = def ? NULL : runtime_text(f->name);
     if (e->watched && text && !strcmp(f->name, "free"))
         t1_fail(e, "wrong frees are found by the interpreter");
+    if (text && strcmp(f->name, "vprintf") && strcmp(f->name, "__assertfail"))
+        t1_race_refuse(e, "calls of the device runtime");
     if (!def && !text)
         t1_fail(e, "call of `%s`, which is not defined in this module", f->name);
     if (in->src[1].n != f->nparam || in->dst[0].n != f->nret || f->nret > 1)

@@ -123,7 +123,8 @@ struct t1_emit {
     struct t1_fragment *fragment;              /* unpacked factors that the block in work has at hand: matrix.c */
     uint32_t fragment_clock, fragment_size[2]; /* words of the largest A, B */
     uint32_t temps;                            /* numbers of temporary names given out */
-    bool lines, watched;                       /* T1_EMIT_LINES, T1_EMIT_WATCHED */
+    bool lines, watched, raced;                /* T1_EMIT_LINES, T1_EMIT_WATCHED, T1_EMIT_RACED */
+    const struct lir_image *image;             /* the kernel's, as tier 0 runs it */
     uint32_t places;                           /* accesses that keep a range */
 
     /* the function in work */
@@ -246,6 +247,13 @@ void t1_watch(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather 
               unsigned what, const char *mask);
 struct lir_image;
 void t1_watch_escape(struct t1_emit *e, const struct lir_image *image); /* what handlers of tier 0 are to do */
+
+/* race.c: nothing, unless the kernel is emitted in its form for racecheck. Tells what the running lanes are about to
+ * do: as t1_watch; value: what they store, n elements. */
+void t1_race(struct t1_emit *e, const struct t1_arg *a, uint64_t imm, unsigned bytes, unsigned what,
+             const struct t1_arg *value, unsigned n);
+void t1_race_collective(struct t1_emit *e, int k); /* e->in is one, whose source k names lanes; -1: none does */
+void t1_race_refuse(struct t1_emit *e, const char *what);
 
 /* cluster.c */
 bool t1_of_cluster(const struct ptx_instr *in); /* it says shared::cluster */

@@ -178,6 +178,7 @@ void t1_escape(struct t1_emit *e)
     void *image;
     size_t size;
     uint32_t room;
+    t1_race_refuse(e, "instructions of the interpreter");
     x->f = (struct ptx_func){.name = e->f->name,
                              .line = e->f->line,
                              .module = e->f->module,

@@ -121,6 +121,8 @@ static void emit_all(struct t1_emit *e, const struct ptx_func *kernel)
                 analyse(e, f, &shape);
             }
         }
+        if (e->loose || e->spins || e->clusters)
+            t1_race_refuse(e, "lanes or blocks that wait for each other");
         t1_plan(e);
         t1_function(e, f, k);
         e->f = NULL;
@@ -156,7 +158,10 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     t1_put(e,
            "#define T1_VERSION %uu\n#define T1_SHAPE %d\n#define T1_FIBRES %d\n#define T1_CLUSTERS %d\n"
            "#define T1_DYNAMIC %uu\n#define T1_WATCHED %d\n",
-           T1_VERSION, (int)e->shape, fibres, e->clusters, dynamic, e->watched);
+           T1_VERSION, (int)e->shape, fibres, e->clusters, dynamic,
+           e->watched ? T1_EMIT_WATCHED
+           : e->raced ? T1_EMIT_RACED
+                      : 0);
     if (e->lines)
         t1_put(e, "#line 1 \"tier1-prelude\"\n");
     if (e->checked)
@@ -226,6 +231,8 @@ int t1_emit_as(const struct ptx_module *m, const char *kernel, enum t1_shape sha
     e->separate = !(options & T1_EMIT_SHARED_HEADERS);
     e->lines = options & T1_EMIT_LINES;
     e->watched = options & T1_EMIT_WATCHED;
+    e->raced = options & T1_EMIT_RACED;
+    e->image = image;
     e->np = isa == T1_AVX512 ? 2 : isa == T1_AVX2 ? 4 : 8;
     e->nl = 32 / e->np;
     e->dynamic_align = 16;

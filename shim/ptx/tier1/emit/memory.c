@@ -311,16 +311,22 @@ static void access(struct t1_emit *e, bool is_store)
     if (parameter && is_store)
         t1_fail(e, "store to a kernel parameter");
     bool ordered = in->sem != PTX_WEAK;
+    if (ordered)
+        t1_race_refuse(e, "ordered accesses");
     x.address = t1_address(e, o, e->f->instr_src[e->at][0], &x.shared, &x.imm);
     x.has_gather = x.address.rep == T1_V && x.address.kind == T1_K_64 && o->reg >= 0 && !t1_of_cluster(in) &&
                    t1_gather_form(e->f, e->f->instr_src[e->at][0], e->block, &x.gather);
     const struct ptx_var *var = o->sym >= 0 ? ptx_symbol(e->f, o->sym) : NULL;
     const bool local = in->space == PTX_SP_LOCAL || (var && var->space == PTX_SP_LOCAL);
-    if (!parameter || ordered || o->imm + (uint64_t)x.size * n > parameter->size)
-        t1_watch(e, &x.address, x.has_gather && !local ? &x.gather : NULL, x.imm, x.size * n,
-                 (is_store ? T1_WATCH_WRITES : 0) | (x.shared ? T1_WATCH_SHARED : 0) | (local ? T1_WATCH_LOCAL : 0) |
-                     (in->space == PTX_SP_GLOBAL ? T1_WATCH_GLOBAL : 0),
-                 e->mask);
+    if (!parameter || ordered || o->imm + (uint64_t)x.size * n > parameter->size) {
+        const unsigned what = (is_store ? T1_WATCH_WRITES : 0) | (x.shared ? T1_WATCH_SHARED : 0) |
+                              (local ? T1_WATCH_LOCAL : 0) | (in->space == PTX_SP_GLOBAL ? T1_WATCH_GLOBAL : 0);
+        struct t1_arg v[8];
+        for (unsigned k = 0; e->raced && is_store && k < n; k++)
+            v[k] = t1_source(e, &data[k], value[k], x.size == 8 ? T1_K_64 : T1_K_32);
+        t1_watch(e, &x.address, x.has_gather && !local ? &x.gather : NULL, x.imm, x.size * n, what, e->mask);
+        t1_race(e, &x.address, x.imm, x.size * n, what, v, is_store ? n : 0);
+    }
     if (local) {
         x.has_gather = false;
         x.local = t1_same_for_all(&x.address) && !ordered;
@@ -414,7 +420,10 @@ bool t1_memory(struct t1_emit *e)
     case PTX_OP_CVTA: convert_address(e); return true;
     case PTX_OP_ISSPACEP: which_space(e); return true;
     case PTX_OP_MEMBAR:
-    case PTX_OP_FENCE: t1_put(e, "t1_fence();\n"); return true;
+    case PTX_OP_FENCE:
+        t1_race_refuse(e, "fences");
+        t1_put(e, "t1_fence();\n");
+        return true;
     case PTX_OP_ALLOCA:
     case PTX_OP_STACKSAVE:
     case PTX_OP_STACKRESTORE: t1_fail(e, "dynamic local memory is not supported");

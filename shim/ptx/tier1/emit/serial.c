@@ -126,9 +126,9 @@ bool t1_serial(struct t1_emit *e, uint32_t k)
     const struct ptx_func *f = e->f;
     const struct ptx_block *b = &f->block[k];
     uint32_t gathers = 0;
-    if (e->checked || !e->info[k].div || b->loop_header != (int32_t)k || !b->left_divergently || b->nsucc != 2 ||
-        b->succ[0] == b->succ[1] || (b->succ[0] != (int32_t)k && b->succ[1] != (int32_t)k) || !b->count ||
-        b->count > MOST_INSTRUCTIONS)
+    if (e->checked || e->raced || !e->info[k].div || b->loop_header != (int32_t)k || !b->left_divergently ||
+        b->nsucc != 2 || b->succ[0] == b->succ[1] || (b->succ[0] != (int32_t)k && b->succ[1] != (int32_t)k) ||
+        !b->count || b->count > MOST_INSTRUCTIONS)
         return false;
     if (k + 1 < f->nblock && ptx_in_loop(f, (int32_t)k + 1, (int32_t)k))
         return false; /* more than this block */

@@ -38,6 +38,7 @@ static void barrier(struct t1_emit *e)
 {
     const struct ptx_instr *in = e->in;
     if (in->sub == PTX_SUB_WARP_SYNC) {
+        t1_race_collective(e, 0);
         t1_put(e, "T1_COMPILER_FENCE();\n");
         return;
     }
@@ -314,8 +315,29 @@ static void elect(struct t1_emit *e)
     t1_put(e, "}\n");
 }
 
+/* The source that names the lanes which a collective waits for; -1: those that are here. */
+static int members(const struct ptx_instr *in)
+{
+    const bool sync = in->flags & PTX_F_SYNC;
+    switch (in->op) {
+    case PTX_OP_SHFL: return sync ? 3 : -1;
+    case PTX_OP_ELECT: return sync ? 0 : -1;
+    default: return sync ? 1 : -1;
+    }
+}
+
 bool t1_warp_op(struct t1_emit *e)
 {
+    switch (e->in->op) {
+    case PTX_OP_SHFL:
+    case PTX_OP_VOTE:
+    case PTX_OP_MATCH:
+    case PTX_OP_REDUX:
+    case PTX_OP_ELECT: t1_race_collective(e, members(e->in)); break;
+    case PTX_OP_WGMMA:
+    case PTX_OP_NANOSLEEP: t1_race_refuse(e, "waits"); break;
+    default: break;
+    }
     switch (e->in->op) {
     case PTX_OP_BAR:
     case PTX_OP_BARRIER: barrier(e); return true;

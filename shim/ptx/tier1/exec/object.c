@@ -191,7 +191,7 @@ void t1_object_unload(struct t1_object *o)
     free(o);
 }
 
-bool t1_object_watched(const struct t1_object *o) { return o->info->watched; }
+unsigned t1_object_watched(const struct t1_object *o) { return o->info->watched; }
 
 bool t1_object_bind(struct t1_object *o, const struct t0_kernel *k)
 {

@@ -45,8 +45,10 @@ struct t1_worker {       /* owned by a struct t0_worker */
     struct t1_resident *resident; /* resident.c: blocks of cooperative launches */
     uint64_t nresident;
     struct t0_block *stand_in; /* what handlers see: escape.c */
-    struct t1_range *ranges;   /* of watched objects */
-    struct t1_wrong {          /* the access that ended a block; at: NULL without one */
+    struct t0_block *raced;    /* what racecheck sees: race.c; whether that is the block that runs */
+    bool race_begun;
+    struct t1_range *ranges; /* of watched objects */
+    struct t1_wrong {        /* the access that ended a block; at: NULL without one */
         const struct t1_watched *at;
         uint32_t warp, lanes;
         uint64_t address[32];
@@ -79,6 +81,13 @@ void t1_service_watch(struct t1_block *b, uint32_t warp, uint32_t mask, const ui
 /* A block of a watched launch has faulted as *fault says, in `lane`'s thread: runs it again in the interpreter, which
  * reports. True: something was, so that the launch goes on with other blocks. */
 bool t1_watch_again(struct t1_worker *t, const struct t0_grid *g, struct t0_fault *fault);
+/* race.c */
+bool t1_race_prepare(struct t1_worker *t, const struct t0_grid *g); /* for a launch; false without memory */
+void t1_race_free(struct t1_worker *t);
+void t1_service_race(struct t1_block *b, uint32_t warp, uint32_t mask, const struct t1_row *row,
+                     const struct t1_watched *at);
+void t1_service_gather(struct t1_block *b, uint32_t warp, uint32_t mask, uint32_t live, const uint32_t named[32]);
+void t1_service_met(struct t1_block *b);
 /* resident.c */
 void t1_resident_free(struct t1_worker *t);
 bool t1_resident_stopped(struct t1_block *b);

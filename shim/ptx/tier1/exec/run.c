@@ -103,7 +103,8 @@ static uint64_t serve_timer(void) { return nanoseconds(CLOCK_REALTIME); }
     { \
         .fault = serve_fault, .print = serve_print, .dev_malloc = serve_malloc, .dev_free = serve_free, \
         .assert_fail = serve_assert, .stopped = ask, .clock = serve_clock, .globaltimer = serve_timer, \
-        .alu = t1_service_alu, .exec = t1_service_exec, .watch = t1_service_watch, .device = serve_device \
+        .alu = t1_service_alu, .exec = t1_service_exec, .watch = t1_service_watch, .device = serve_device, \
+        .race = t1_service_race, .gather = t1_service_gather, .met = t1_service_met \
     }
 static const struct t1_services usual_services = SERVICES(serve_stopped);
 const struct t1_services t1_resident_services = SERVICES(t1_resident_stopped);
@@ -115,6 +116,7 @@ static void free_worker(struct t1_worker *t)
     t1_resident_free(t);
     t1_room_free(&t->room);
     free(t->stand_in);
+    t1_race_free(t);
     free(t->ranges);
     free(t);
 }
@@ -137,7 +139,9 @@ static bool prepared(struct t1_worker *t, const struct t1_object *o, const struc
     if (t->last_serial == o->serial && !memcmp(&t->last, g, sizeof *g))
         return true;
     t->last_serial = 0;
-    if (!t1_room_prepare(&t->room, o, g, t->owner->smid, NULL) || (o->info->watched && !t1_watch_prepare(t, g)))
+    if (!t1_room_prepare(&t->room, o, g, t->owner->smid, NULL) ||
+        (o->info->watched == T1_EMIT_WATCHED && !t1_watch_prepare(t, g)) ||
+        (o->info->watched == T1_EMIT_RACED && !t1_race_prepare(t, g)))
         return false;
     t->last = *g;
     t->last_serial = o->serial;
@@ -259,6 +263,7 @@ enum t0_fault_kind t1_blocks_run(struct t0_worker *w, const struct t1_object *o,
         struct blocks blocks = {t, o, count};
         t->grid = g;
         t->now = &t->room;
+        t->race_begun = false;
         t->room.block.patience = w->crowded || g->cooperative ? LITTLE : PATIENCE;
         t1_room_start(&t->room, g, first);
         if (t1_guarded(t, run_blocks, &blocks))

@@ -36,7 +36,15 @@ struct t1_range {
     uint64_t base, size;
 };
 struct t1_watched {
-    uint32_t bytes, what, line;
+    uint32_t bytes, what, line, pc;
+};
+struct t1_row {
+    const uint64_t *wide;
+    const uint32_t *narrow;
+    uint64_t first[2];
+    int64_t stride;
+    uint32_t elements;
+    const void *value[8];
 };
 struct t1_rows {
     uint64_t row[5][32] __attribute__((aligned(64)));
@@ -57,6 +65,10 @@ struct t1_services {
     void (*watch)(struct t1_block *b, uint32_t warp, uint32_t mask, const uint64_t address[32],
                   const struct t1_watched *at, struct t1_range *range);
     uint64_t (*device)(struct t1_block *b, uint32_t thread, uint32_t call, const uint64_t *args);
+    void (*race)(struct t1_block *b, uint32_t warp, uint32_t mask, const struct t1_row *row,
+                 const struct t1_watched *at);
+    void (*gather)(struct t1_block *b, uint32_t warp, uint32_t mask, uint32_t live, const uint32_t named[32]);
+    void (*met)(struct t1_block *b);
 };
 struct t1_info {
     uint32_t version, isa, shape, barriers;

@@ -9,6 +9,10 @@
 #ifndef T1_SHAPE
 #define T1_SHAPE 0
 #endif
+#ifndef T1_WATCHED
+#define T1_WATCHED 0
+#endif
+#define T1_RACED 16 /* T1_EMIT_RACED */
 #ifndef T1_STACK
 #define T1_STACK 65536
 #endif
@@ -69,6 +73,8 @@ T1_INLINE uint32_t t1_meet(struct t1_block *b, uint32_t v)
     if (++r->arrived == r->live) {
         if (T1_CLUSTERS)
             b->cluster_barrier->waiting -= r->live;
+        if (T1_WATCHED & T1_RACED)
+            b->services->met(b);
         r->arrived = 0;
         r->generation = turn + 1;
         r->sum[(turn + 1) & 1] = 0;
@@ -183,7 +189,7 @@ static __attribute__((noinline, unused)) void t1_rest(struct t1_block *b)
 }
 #define T1_REST(b, rounds, turn) \
     do { \
-        if (T1_UNLIKELY((++rounds & ((turn)-1)) == 0)) \
+        if (!(T1_WATCHED & T1_RACED) && T1_UNLIKELY((++rounds & ((turn)-1)) == 0)) \
             t1_rest(b); \
     } while (0)
 /* last: the address of the round before */
@@ -253,6 +259,8 @@ T1_INLINE void t1_upper_clean(void)
         if (r->live && r->arrived == r->live) { \
             if (T1_CLUSTERS) \
                 b->cluster_barrier->waiting -= r->live; \
+            if (T1_WATCHED & T1_RACED) \
+                b->services->met(b); \
             r->arrived = 0; \
             r->generation++; \
             r->sum[r->generation & 1] = 0; \
