@@ -66,6 +66,17 @@ int main(void)
     IS(muStreamSynchronize(c), why);
     IS(muStreamQuery(a), why);
 
+    IS(cumu_host_idle(a), 1);
+    MUST(muLaunchHostFunc(a, take_time, NULL));
+    IS(cumu_host_idle(a), 0);
+    IS(cumu_host_idle(b), 1);
+    MUST(muLaunchHostFunc(a, fail, NULL));
+    sleep_ms(70);
+    IS(cumu_host_idle(a), 0); /* it has something to tell, and has told nobody */
+    IS(cumu_host_idle(a), 0);
+    IS(muStreamSynchronize(a), why);
+    IS(cumu_host_idle(a), 1);
+
     for (int i = 0; i < 2; i++) { /* the first of them is pardoned */
         MUST(muLaunchHostFunc(a, fail, NULL));
         MUST(muEventRecord(late, a));

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/driver/callback.h"
 #include "host/maths/submit.h"
 
 /* Operations that take less time than handing them to another thread does (some 10 us). */
@@ -44,15 +45,6 @@ static void on_stream(musaStream_t stream, musaError_t status, void *copy)
     if (status == musaSuccess)
         in_graph(copy);
     free_copy(copy);
-}
-
-/* Nothing that the stream's next work would have to wait for is left. */
-static bool idle(musaStream_t stream)
-{
-    unsigned flags = 0;
-    if (stream && stream != MU_STREAM_LEGACY && musaStreamGetFlags(stream, &flags))
-        return false;
-    return musaStreamQuery(flags & musaStreamNonBlocking ? stream : MU_STREAM_LEGACY) == musaSuccess;
 }
 
 /* A graph may run the call as long as it lives, so it owns the copy. */
@@ -133,7 +125,7 @@ musaError_t maths_submit(musaStream_t stream, struct maths_work what, const void
     musaStreamCaptureStatus status = musaStreamCaptureStatusNone;
     musaError_t r = stream && stream != MU_STREAM_LEGACY ? musaStreamIsCapturing(stream, &status) : musaSuccess;
     bool captured = status == musaStreamCaptureStatusActive;
-    if (r || (!captured && work < BRIEF && idle(stream))) {
+    if (r || (!captured && work < BRIEF && cumu_host_idle(stream))) {
         struct cumu_failure failure;
         if (!r && cumu_task_run(flags_of(what.code, work), what.run, call, &failure))
             r = cumu_task_report(stream, called_function(), &failure);
