@@ -95,37 +95,64 @@ static bool try_search_path(void *object, const char *soname, struct search *s)
     return found;
 }
 
-static bool needs(const struct link_map *m, const char *soname)
+static bool needs(const struct dl_phdr_info *info, const char *soname)
 {
+    const ElfW(Dyn) *first = NULL;
     const char *text = NULL;
-    for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++)
+    for (unsigned i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            first = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    for (const ElfW(Dyn) *d = first; d && d->d_tag != DT_NULL; d++)
         if (d->d_tag == DT_STRTAB) /* an offset in the vDSO */
-            text = (const char *)(d->d_un.d_ptr < m->l_addr ? d->d_un.d_ptr + m->l_addr : d->d_un.d_ptr);
-    for (const ElfW(Dyn) *d = m->l_ld; text && d->d_tag != DT_NULL; d++)
+            text = (const char *)(d->d_un.d_ptr < info->dlpi_addr ? d->d_un.d_ptr + info->dlpi_addr : d->d_un.d_ptr);
+    for (const ElfW(Dyn) *d = first; text && d->d_tag != DT_NULL; d++)
         if (d->d_tag == DT_NEEDED && strcmp(text + d->d_un.d_val, soname) == 0)
             return true;
     return false;
+}
+
+/* Names, since another thread may close a library as soon as the loader's lock is given back. */
+struct objects {
+    const char *needed; /* by those alone; NULL: all */
+    char **name;        /* "": the program; owned */
+    size_t n, room;
+};
+
+static int note_object(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    struct objects *o = ctx;
+    (void)size;
+    if (o->needed && !needs(info, o->needed))
+        return 0;
+    if (o->n == o->room) {
+        const size_t room = o->room ? 2 * o->room : 64;
+        char **more = realloc(o->name, room * sizeof *more);
+        if (!more)
+            return 1;
+        o->name = more;
+        o->room = room;
+    }
+    o->name[o->n] = strdup(info->dlpi_name);
+    o->n += o->name[o->n] != NULL;
+    return 0;
 }
 
 /* The program, then each of its libraries: wheels find NVIDIA's by an RPATH of their own. `needing`: those alone that
  * need that library. */
 static bool try_objects(const char *soname, bool needing, struct search *s)
 {
-    void *program = dlopen(NULL, RTLD_LAZY);
-    struct link_map *m = NULL;
+    struct objects o = {.needed = needing ? soname : NULL};
     bool found = false;
-    if (program && dlinfo(program, RTLD_DI_LINKMAP, &m))
-        m = NULL;
-    for (const struct link_map *all = m; m && !found; m = m->l_next) {
-        if (needing && !needs(m, soname))
-            continue;
-        void *object = m->l_name[0] && m != all ? dlopen(m->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-        found = try_search_path(m == all ? program : object, soname, s);
+    (void)dl_iterate_phdr(note_object, &o);
+    for (size_t i = 0; i < o.n; i++) {
+        const bool program = !o.name[i][0];
+        void *object = found ? NULL : dlopen(program ? NULL : o.name[i], RTLD_LAZY | (program ? 0 : RTLD_NOLOAD));
+        found = found || try_search_path(object, soname, s);
         if (object)
             (void)dlclose(object);
+        free(o.name[i]);
     }
-    if (program)
-        (void)dlclose(program);
+    free(o.name);
     return found;
 }
 
