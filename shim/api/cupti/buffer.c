@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 typedef void (*request)(uint8_t **buffer, size_t *size, size_t *most);
 typedef void (*complete)(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
@@ -22,6 +23,9 @@ static struct buffer now;
 static request ask;
 static complete give;
 static atomic_size_t dropped;
+static unsigned giving; /* buffers that threads have taken out and not given back yet */
+static pthread_cond_t given = PTHREAD_COND_INITIALIZER;
+enum { PATIENCE_S = 1 }; /* with a thread whose function waits for who flushes */
 
 static const struct {
     uint16_t size;
@@ -48,6 +52,18 @@ static void hand_back(struct buffer *b)
     give(NULL, 0, b->at, b->size, b->used);
     cumu_cupti_inside--;
     *b = (struct buffer){0};
+}
+
+/* Of a buffer that was taken out under the lock, where `giving` counted it. */
+static void give_taken(struct buffer *b)
+{
+    if (!b->at)
+        return;
+    hand_back(b);
+    pthread_mutex_lock(&lock);
+    giving--;
+    pthread_cond_broadcast(&given);
+    pthread_mutex_unlock(&lock);
 }
 
 static bool has_space(const struct buffer *b, size_t size)
@@ -79,6 +95,7 @@ void cumu_cupti_write(const void *record, size_t size)
         bool wanted = ask != NULL;
         if (!has_space(&now, size) && fresh.at) {
             full = now;
+            giving += full.at != NULL;
             now = fresh;
             fresh = (struct buffer){0};
         }
@@ -89,7 +106,7 @@ void cumu_cupti_write(const void *record, size_t size)
             now.count++;
         }
         pthread_mutex_unlock(&lock);
-        hand_back(&full);
+        give_taken(&full);
         if (!done && wanted)
             fresh = fetch(size);
         if (!done && !fresh.at) {
@@ -106,10 +123,23 @@ void cumu_cupti_flush(void)
     pthread_mutex_lock(&lock);
     if (now.used) {
         full = now;
+        giving++;
         now = (struct buffer){0};
     }
     pthread_mutex_unlock(&lock);
-    hand_back(&full);
+    give_taken(&full);
+}
+
+/* Until other threads have given back what they had taken out: all records so far are the program's then. */
+static void await_given(void)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += PATIENCE_S;
+    pthread_mutex_lock(&lock);
+    while (!cumu_cupti_inside && giving && !pthread_cond_timedwait(&given, &lock, &end))
+        ;
+    pthread_mutex_unlock(&lock);
 }
 
 int wrap_cuptiActivityRegisterCallbacks(void *requested, void *completed)
@@ -183,6 +213,7 @@ int wrap_cuptiActivityFlushAll(unsigned flag)
         return CUPTI_ERROR_INVALID_OPERATION;
     CUMU_ASK(work_flush, (void)0);
     cumu_cupti_flush();
+    await_given();
     return CUPTI_SUCCESS;
 }
 
