@@ -266,6 +266,24 @@ static void captured(void)
     cudaFree(at);
 }
 
+/* The legacy stream would wait for one that captures: a call on it, however short, is an error and ends the capture. */
+static void beside_capture(void)
+{
+    void *stream, *graph;
+    float two = 2, x = 3, *at = device(&x, sizeof x);
+    OK(cudaStreamCreate(&stream));
+    OK(cudaStreamBeginCapture(stream, 0));
+    IS(((int (*)(void *, int, V, void *, int))symbol("cublasSscal_v2"))(handle, 1, &two, at, 1) != 0, 1);
+    IS(cudaStreamEndCapture(stream, &graph) != 0, 1);
+    cudaMemcpy(&x, at, sizeof x, 2);
+    IS((int)x, 3);
+    OK(((int (*)(void *, int, V, void *, int))symbol("cublasSscal_v2"))(handle, 1, &two, at, 1));
+    cudaMemcpy(&x, at, sizeof x, 2);
+    IS((int)x, 6);
+    OK(cudaStreamDestroy(stream));
+    cudaFree(at);
+}
+
 /* A handle's first call for f16 takes memory: legal in a capture, though the program's own may not be. */
 static void first_captured(void)
 {
@@ -374,6 +392,7 @@ int main(void)
     float one = 1;
     ((int (*)(void *, int))symbol("cublasSetPointerMode_v2"))(handle, 0);
     captured();
+    beside_capture();
     first_captured();
     ex_f *f = symbol("cublasGemmEx");
     IS(f(handle, 0, 0, 1, 1, 1, &one, p, F16, 1, p, BF16, 1, &one, p, F16, 1, 68, -1), 15); /* of two types */

@@ -19,8 +19,8 @@ __attribute__((visibility("default"))) void cumu_host_say(const char *text);
 /* The machine's number for a device, whatever MUSA_VISIBLE_DEVICES makes of it, if it may have one rank of a
  * communicator only; -1 if it may have several (CUMU_HOST_SHARE), or is none. */
 __attribute__((visibility("default"))) int cumu_host_exclusive(int device);
-/* Would new work in the stream wait for nothing, is it not captured, and has no failure to be told? Unlike a query it
- * tells none and leaves captures alone. */
+/* Would new work in the stream wait for nothing, is it neither captured nor the legacy stream beside a capture, and has
+ * no failure to be told? Unlike a query it tells none and leaves captures alone. */
 __attribute__((visibility("default"))) int cumu_host_idle(MUstream stream);
 /* ftruncate of a sparse file in memory: 0, or -1 with errno. Its size is address space and no file that fills a disk,
  * which is what a limit of RLIMIT_FSIZE is for, so it goes up to the hard limit; beyond, EFBIG and no SIGXFSZ. */

@@ -263,7 +263,10 @@ MUresult muStreamQuery(MUstream stream)
 int cumu_host_idle(MUstream stream)
 {
     MUstream s;
-    return !host_stream_of(stream, &s) && !s->capture && !s->async_error && !s->ctx->async_error && host_idle(s);
+    if (host_stream_of(stream, &s) || s->async_error || s->ctx->async_error)
+        return 0;
+    /* Whether the legacy stream may be used beside a capture, the submission says. */
+    return !(host_captures && (s->capture || s->legacy)) && host_idle(s);
 }
 
 MUresult muStreamGetPriority(MUstream stream, int *priority)

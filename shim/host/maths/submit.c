@@ -123,9 +123,12 @@ bool maths_out_of_range(void)
 musaError_t maths_submit(musaStream_t stream, struct maths_work what, const void *call, size_t size, double work)
 {
     musaStreamCaptureStatus status = musaStreamCaptureStatusNone;
-    musaError_t r = stream && stream != MU_STREAM_LEGACY ? musaStreamIsCapturing(stream, &status) : musaSuccess;
-    bool captured = status == musaStreamCaptureStatusActive;
-    if (r || (!captured && work < BRIEF && cumu_host_idle(stream))) {
+    musaError_t r = musaSuccess;
+    const bool here = work < BRIEF && cumu_host_idle(stream);
+    if (!here && stream && stream != MU_STREAM_LEGACY)
+        r = musaStreamIsCapturing(stream, &status);
+    const bool captured = status == musaStreamCaptureStatusActive;
+    if (r || here) {
         struct cumu_failure failure;
         if (!r && cumu_task_run(flags_of(what.code, work), what.run, call, &failure))
             r = cumu_task_report(stream, called_function(), &failure);
