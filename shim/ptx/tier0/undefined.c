@@ -416,31 +416,30 @@ static bool begin(struct walk *w, uint32_t pc, uint32_t bytes)
     return true;
 }
 
+/* Until *found, a member of w, or to the end. */
+static bool follow(struct walk *w, uint32_t pc, uint32_t bytes, const bool *found)
+{
+    begin(w, pc, bytes);
+    while (w->depth && !*found && !w->gave_up) {
+        const struct state s = w->stack[--w->depth];
+        step(w, (uint32_t)((s.key - 1) >> 32), (uint32_t)(s.key - 1), s.bits);
+    }
+    free(w->seen);
+    free(w->stack);
+    return *found;
+}
+
 static bool uses(const struct lir_image *m, uint32_t pc, uint32_t bytes)
 {
     struct walk w = {.m = m};
-    begin(&w, pc, bytes);
-    while (w.depth && !w.used && !w.gave_up) {
-        const struct state s = w.stack[--w.depth];
-        step(&w, (uint32_t)((s.key - 1) >> 32), (uint32_t)(s.key - 1), s.bits);
-    }
-    free(w.seen);
-    free(w.stack);
-    return w.used;
+    return follow(&w, pc, bytes, &w.used);
 }
 
 /* The first load of a loop around a compare-and-swap is a plain one in CUDA's own examples. */
 bool t0_load_is_compared(const struct lir_image *m, uint32_t pc)
 {
     struct walk w = {.m = m};
-    begin(&w, pc, UINT32_MAX);
-    while (w.depth && !w.compared && !w.gave_up) {
-        const struct state s = w.stack[--w.depth];
-        step(&w, (uint32_t)((s.key - 1) >> 32), (uint32_t)(s.key - 1), s.bits);
-    }
-    free(w.seen);
-    free(w.stack);
-    return w.compared;
+    return follow(&w, pc, UINT32_MAX, &w.compared);
 }
 
 /* Verdicts of a module; the longer its list, the older its first. */

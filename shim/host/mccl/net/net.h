@@ -30,7 +30,7 @@ struct mccl_net {
     _Atomic bool *left;       /* by rank: nothing will come from it any more */
     _Atomic uint32_t awaited; /* while a call sleeps: rank + 1 that it waits for, one after the other; else 0 */
     _Atomic uint32_t kind;    /* and in which call: enum mccl_kind */
-    _Atomic uint32_t waits;   /* changes when it begins to and ends */
+    _Atomic uint32_t waits;   /* how often it began to */
     _Atomic uint32_t looks;   /* how often it has found that what it waits for is not there */
     _Atomic unsigned moved;   /* how often calls have looked at the wire: the star leaves it to them meanwhile */
     unsigned number;          /* of the collective */

@@ -64,7 +64,8 @@ static void say(struct mccl_star *s, const struct link *l, enum mccl_word word, 
         return;
     memcpy(out.magic, mccl_magic, sizeof out.magic);
     memcpy(out.secret, s->net->id.secret, sizeof out.secret);
-    out.waiting = mccl_waiting(s->net);
+    if (word == MCCL_BEAT && !central(s)) /* which rank 0 hears */
+        out.waiting = mccl_waiting(s->net);
     if (word == MCCL_FAILED) {
         out.result = (int32_t)m->failed;
         snprintf(out.reason, sizeof out.reason, "%s", m->reasoned == 2 ? m->reason : "another rank could not go on");
