@@ -60,10 +60,8 @@ static void draw_op(struct op *o, int atomics)
                              : what < 14 ? SHUFFLE
                                          : ATOMIC};
     o->global = draw(3) == 0;
-    o->bytes = draw(5) ? 4 : 1u << draw(4);
-    if (o->global && o->bytes < 4) /* of these, one store a word is remembered */
-        o->bytes = 4;
-    o->vector = o->bytes >= 4 && !draw(4) ? 16 / o->bytes : 1;
+    o->bytes = draw(3) ? 4 : 1u << draw(4);
+    o->vector = draw(4) ? 1 : o->bytes < 4 ? 4 : 16 / o->bytes;
     if (o->kind == ATOMIC)
         o->bytes = 4, o->vector = 1;
     o->limit = draw(3) ? MOST_THREADS : 1 + draw(threads);

@@ -1,5 +1,5 @@
 /* Multicast objects by CUDA's driver API: a process with several devices, processes with one each, and wrong uses.
- * multicast KERNELS one|peers|faults; the last line is "right WHAT". */
+ * multicast KERNELS one|peers|races|faults; the last line is "right WHAT". */
 #include "../check.h"
 
 #include <stdint.h>
@@ -212,6 +212,18 @@ static void fault(const char *what)
     IS(launch(strcmp(what, "plain") ? "count" : "plain", (void *[]){&p}), ILLEGAL_ADDRESS);
 }
 
+/* For racecheck: a kernel without a race, and one with. */
+static void races(void)
+{
+    handle h = object(1, G), m = memory_of(0, G);
+    OK(CALL(cuMulticastAddDevice, h, 0));
+    OK(CALL(cuMulticastBindMem, h, (size_t)0, m, (size_t)0, (size_t)G, 0ull));
+    uint64_t mc = map(h, G, 0), own = map(m, G, 0);
+    OK(launch("hand_over", (void *[]){&mc, &own}));
+    check(word(own + 1024 + 4 * 5) == 5, "what was handed over");
+    OK(launch("clash", (void *[]){&mc}));
+}
+
 /* ---- processes with a device each -------------------------------------------------------------- */
 
 static void give_fd(int to, int fd)
@@ -316,6 +328,8 @@ int main(int argc, char **argv)
             one(n);
     else if (!strcmp(what, "wrong"))
         wrong();
+    else if (!strcmp(what, "races"))
+        races();
     else
         fault(what);
     if (!check_failures)

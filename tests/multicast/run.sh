@@ -17,6 +17,13 @@ for jit in 0 wait; do
         check "$what, CUMU_JIT=$jit" 0 "^right $what\$" -- env CUMU_JIT=$jit "$cumu" run ./multicast kernels.ptx $what
     done
 done
+check "racecheck: two blocks that write a word" 0 '^right races$' 'Race in global memory .*at clash' \
+    -- "$cumu" memcheck --tool racecheck ./multicast kernels.ptx races
+absent "and none where a multimem operation tells another block" 'hand_over'
+for what in one peers; do
+    check "racecheck: $what" 0 '^========= RACECHECK SUMMARY: 0 hazards' -- \
+        "$cumu" memcheck --tool racecheck ./multicast kernels.ptx $what
+done
 check "a fault names kernel and line" 0 'kernel count: illegal address' 'multimem\.red' -- \
     "$cumu" run ./multicast kernels.ptx other
 check "a capability that has no multicast" 1 'not ok device 0 has multicast' -- \

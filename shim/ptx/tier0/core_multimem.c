@@ -7,6 +7,7 @@
 
 #include "half/half.h"
 #include "ptx/tier0/tile.h"
+#include "ptx/tier0/tools.h"
 
 struct access { /* one lane's */
     struct t0_warp *w;
@@ -135,6 +136,32 @@ static uint64_t reduce_words(const uint64_t *from, unsigned n, unsigned type, un
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* Racecheck knows the memory by its multicast address; the same words have others, so that what synchronises here does
+ * so with all of them. */
+static struct t0_part part_of(const struct access *a, const struct lir_tile *x, uint64_t address, uint32_t size)
+{
+    const unsigned kind = x->p[1];
+    const bool weak = kind == LIR_MM_BULK ? !x->p[2] : strstr(lir_text(a->w->block->image, a->i), ".weak") != NULL;
+    return (struct t0_part){.address = address,
+                            .size = size,
+                            .kind = kind == LIR_MM_LOAD                           ? T0_READS
+                                    : kind == LIR_MM_REDUCE || (!weak && x->p[2]) ? T0_UPDATES
+                                                                                  : T0_WRITES,
+                            .strong = !weak};
+}
+
+static void look_at_race(struct access *a, const struct t0_part *p)
+{
+    const struct t0_watch *watch = a->w->block->grid->watch;
+    if (!watch || !(watch->tools & T0_RACECHECK))
+        return;
+    t0_tools_access(a->w, a->i, a->lane, p, T0_RACECHECK);
+    if (p->strong && p->kind != T0_READS)
+        t0_race_release_flat(a->w, a->lane, T0_RACE_ANYWHERE);
+    else if (p->strong)
+        t0_race_acquire_flat(a->w, a->lane, T0_RACE_ANYWHERE);
+}
+
 static uint64_t load(const void *p, unsigned size)
 {
     switch (size) {
@@ -186,8 +213,11 @@ static void elements(struct access *a, const struct lir_tile *x)
     if (address & (all - 1))
         t0_raise(w, a->i, T0_FAULT_MISALIGNED, a->lane, address);
     reach(a, address, kind != LIR_MM_LOAD);
-    if (kind != LIR_MM_LOAD)
+    const struct t0_part part = part_of(a, x, address, all);
+    if (kind != LIR_MM_LOAD) {
+        look_at_race(a, &part);
         __atomic_thread_fence(__ATOMIC_RELEASE);
+    }
     for (unsigned k = 0; k < x->p[4]; k++) {
         const uint32_t row = t0_tile_row(w, x, 1 + k);
         if (kind == LIR_MM_LOAD) {
@@ -205,8 +235,10 @@ static void elements(struct access *a, const struct lir_tile *x)
             else
                 t0_atomic_one(a->at[c] + k * size, atomic_type(x->p[3] & 255, x->p[3] >> 8 & 255), x->p[2], v, 0);
     }
-    if (kind == LIR_MM_LOAD)
+    if (kind == LIR_MM_LOAD) {
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        look_at_race(a, &part); /* by now what was released may have been read */
+    }
 }
 
 /* ---- copies in bulk -------------------------------------------------------------------------- */
@@ -244,6 +276,9 @@ static void bulk(struct access *a, const struct lir_tile *x)
     while (size) { /* what is bound piece by piece */
         const uint64_t extent = x->p[5] ? plain(a, to, size) : reach(a, to, true);
         const uint32_t n = extent < size ? (uint32_t)extent : size;
+        const struct t0_part part = part_of(a, x, to, n);
+        if (!x->p[5])
+            look_at_race(a, &part);
         for (unsigned c = 0; c < a->n; c++)
             copy(a->at[c], q, n, x, mask);
         to += n;

@@ -378,8 +378,11 @@ void t0_race_acquire_flat(struct t0_warp *w, unsigned lane, uint64_t address)
     const struct t0_race *launch = w->block->grid->watch->race;
     struct race_block *r = race_state_of(w);
     t0_race_acquire(w, lane, global_object(address));
-    if (launch && launch->global && r)
-        learn(r, race_global_seen(launch->global, address));
+    if (!launch || !launch->global || !r)
+        return;
+    learn(r, race_global_seen(launch->global, address));
+    if (race_global_anywhere(launch->global))
+        t0_race_acquire(w, lane, global_object(T0_RACE_ANYWHERE));
 }
 
 /* A relaxed load orders nothing by itself: a fence behind it does (the PTX ISA's acquire pattern). */

@@ -95,8 +95,10 @@ void race_global_access(struct t0_race *r, struct race_global *g, struct race_bl
  * same: of the lanes, from that one on. */
 void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
                               const struct race_access *a, unsigned lanes, uint32_t same);
+/* At T0_RACE_ANYWHERE: a release that whoever acquires at any word knows, and what knows all releases. */
 void race_global_release(struct race_global *g, uint64_t block, uint64_t address);
 uint64_t race_global_seen(struct race_global *g, uint64_t address); /* the count of the last release there */
+bool race_global_anywhere(const struct race_global *g);             /* whether somebody has released so */
 /* The launch is over: what it did goes to race_history_add. */
 void race_global_close(struct t0_race *r, const struct race_global *g);
 

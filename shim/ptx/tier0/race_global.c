@@ -17,10 +17,9 @@ struct stamp {
     uint32_t block; /* the cluster's first one, and 1; 0: none */
     uint32_t pc, clock;
     uint16_t slot; /* of the thread in its cluster */
-    uint8_t bytes; /* of the word, a bit each */
     uint8_t kind : 2, strong : 1, same : 1;
 };
-struct word {
+struct word { /* or a byte of one that is accessed in parts */
     struct stamp write, read[READERS];
 };
 /* Words that have only been accessed as a whole, by lanes side by side: the first one's stamps stand for all, whose
@@ -39,6 +38,9 @@ struct race_page {
     uint16_t used[PAGE_WORDS]; /* bytes that were accessed, four bits a class */
     struct unit unit[PAGE_UNITS];
     struct word (*word)[UNIT_WORDS]; /* of units that are split; NULL: none was */
+    uint16_t *parted;                /* of each word: number of its bytes in `byte`, and 1; NULL: none has */
+    struct word (*byte)[4];
+    unsigned bytes, bytes_room; /* fours of them */
 };
 
 struct race_global {
@@ -93,6 +95,11 @@ static bool is_used(const struct race_page *p, unsigned chunk)
 
 static void drop_page(struct race_page *p)
 {
+    free(p->parted);
+    free(p->byte);
+    p->parted = NULL;
+    p->byte = NULL;
+    p->bytes = p->bytes_room = 0;
     for (unsigned c = 0; c < PAGE_CHUNKS; c++)
         if (is_used(p, c)) {
             memset(p->first[c], 0, sizeof p->first[c]);
@@ -165,7 +172,16 @@ void race_global_release(struct race_global *g, uint64_t block, uint64_t address
         ;
 }
 
-uint64_t race_global_seen(struct race_global *g, uint64_t address) { return *watched_word(g, address); }
+uint64_t race_global_seen(struct race_global *g, uint64_t address)
+{
+    const uint64_t anywhere = *watched_word(g, T0_RACE_ANYWHERE), there = *watched_word(g, address);
+    return address == T0_RACE_ANYWHERE ? (uint64_t)g->releases : there > anywhere ? there : anywhere;
+}
+
+bool race_global_anywhere(const struct race_global *g)
+{
+    return g->at[hash(T0_RACE_ANYWHERE / 4) % WORDS_WATCHED] != 0;
+}
 
 static bool is_ordered(const struct race_global *g, const struct race_block *b, const struct stamp *before,
                        const struct stamp *now)
@@ -178,8 +194,7 @@ static bool is_ordered(const struct race_global *g, const struct race_block *b, 
 static bool clashes(const struct race_global *g, const struct race_block *b, const struct stamp *before,
                     const struct stamp *now)
 {
-    return before->block && before->bytes & now->bytes && !(before->strong && now->strong) &&
-           !is_ordered(g, b, before, now);
+    return before->block && !(before->strong && now->strong) && !is_ordered(g, b, before, now);
 }
 
 static struct race_place place_of(const struct race_block *b, const struct stamp *s)
@@ -189,13 +204,13 @@ static struct race_place place_of(const struct race_block *b, const struct stamp
 }
 
 static void found(struct t0_race *r, const struct race_block *b, const struct race_access *a,
-                  const struct stamp *before, const struct stamp *now)
+                  const struct stamp *before, const struct stamp *now, unsigned bytes)
 {
     const bool at_once = before->block == now->block && before->slot / LIR_LANES == now->slot / LIR_LANES;
     const bool together = at_once && before->pc == now->pc;
     const struct race_hazard h = {.a = place_of(b, before),
                                   .b = place_of(b, now),
-                                  .count = (uint64_t)__builtin_popcount(before->bytes & now->bytes),
+                                  .count = bytes,
                                   .error = !at_once,
                                   .same = together && now->kind == T0_WRITES ? a->same_as(a, before->slot % LIR_LANES)
                                                                              : before->same || now->same,
@@ -203,50 +218,37 @@ static void found(struct t0_race *r, const struct race_block *b, const struct ra
     t0_race_found(r, &h);
 }
 
-/* The same thread goes on with a word: its bytes add up. */
-static void keep(struct stamp *old, const struct stamp *now)
-{
-    const bool again = old->block == now->block && old->slot == now->slot && old->pc == now->pc &&
-                       old->time == now->time && old->clock == now->clock;
-    const uint8_t bytes = again ? old->bytes : 0;
-    *old = *now;
-    old->bytes |= bytes;
-}
-
 static void add_reader(const struct race_global *g, const struct race_block *b, struct word *w, const struct stamp *now)
 {
     struct stamp *free = NULL;
     for (unsigned k = 0; k < READERS && !free; k++) {
         struct stamp *s = &w->read[k];
-        if (!s->block || (s->block == now->block && s->slot == now->slot) ||
-            (!(s->bytes & ~now->bytes) && is_ordered(g, b, s, now)))
+        if (!s->block || (s->block == now->block && s->slot == now->slot) || is_ordered(g, b, s, now))
             free = s;
     }
     const struct stamp *x = &w->read[0], *y = &w->read[1];
-    if (!free && x->block == y->block && x->slot / LIR_LANES == y->slot / LIR_LANES && !(y->bytes & ~now->bytes))
+    if (!free && x->block == y->block && (now->block != x->block || x->slot / LIR_LANES == y->slot / LIR_LANES))
         free = &w->read[1]; /* readers of two warps, rather, or of two blocks */
-    else if (!free && x->block == y->block && now->block != x->block && !(y->bytes & ~now->bytes))
-        free = &w->read[1];
     if (free)
-        keep(free, now);
+        *free = *now;
 }
 
+/* bytes: how many the word stands for. */
 static void visit(struct t0_race *r, struct race_global *g, struct race_block *b, const struct race_access *a,
-                  struct word *w, const struct stamp *now)
+                  struct word *w, const struct stamp *now, unsigned bytes)
 {
     if (clashes(g, b, &w->write, now))
-        found(r, b, a, &w->write, now);
+        found(r, b, a, &w->write, now, bytes);
     if (now->kind == T0_READS) {
         add_reader(g, b, w, now);
         return;
     }
     for (unsigned k = 0; k < READERS; k++) {
         if (clashes(g, b, &w->read[k], now))
-            found(r, b, a, &w->read[k], now);
-        if (!(w->read[k].bytes &= (uint8_t)~now->bytes))
-            w->read[k].block = 0;
+            found(r, b, a, &w->read[k], now, bytes);
+        w->read[k].block = 0;
     }
-    keep(&w->write, now);
+    w->write = *now;
 }
 
 /* What other launches are held to (race_history.c). */
@@ -258,9 +260,11 @@ static void note_first(struct race_page *p, uint32_t word, const struct stamp *n
                                  (uint16_t)(now->slot % b->per_block), now->kind, true};
 }
 
-static void note_use(struct race_page *p, uint32_t word, const struct stamp *now, const struct race_block *b)
+/* bytes: of the word, a bit each. */
+static void note_use(struct race_page *p, uint32_t word, const struct stamp *now, const struct race_block *b,
+                     unsigned bytes)
 {
-    p->used[word] |= (uint16_t)(now->bytes << 4 * race_class((enum t0_access_kind)now->kind, now->strong));
+    p->used[word] |= (uint16_t)(bytes << 4 * race_class((enum t0_access_kind)now->kind, now->strong));
     note_first(p, word, now, b);
 }
 
@@ -291,6 +295,47 @@ static struct word *split_unit(struct race_page *p, uint32_t unit)
     return p->word[unit];
 }
 
+/* The bytes of a word that is accessed in parts, made of what is known of the word; NULL: there is no memory. */
+static struct word *part_word(struct race_page *p, uint32_t word, const struct word *whole)
+{
+    if (!p->parted && !(p->parted = calloc(PAGE_WORDS, sizeof *p->parted)))
+        return NULL;
+    if (p->parted[word])
+        return p->byte[p->parted[word] - 1];
+    if (p->bytes == p->bytes_room) {
+        const unsigned more = p->bytes_room ? 2 * p->bytes_room : 16;
+        struct word(*byte)[4] = realloc(p->byte, more * sizeof *byte);
+        if (!byte)
+            return NULL;
+        p->byte = byte;
+        p->bytes_room = more;
+    }
+    struct word *part = p->byte[p->bytes++];
+    for (unsigned k = 0; k < 4; k++)
+        part[k] = *whole;
+    p->parted[word] = (uint16_t)p->bytes;
+    return part;
+}
+
+/* Some bytes of a word, a bit each; the page is locked. */
+static void visit_word(struct t0_race *r, struct race_global *g, struct race_block *b, const struct race_access *a,
+                       struct race_page *p, uint32_t word, const struct stamp *now, unsigned bytes)
+{
+    struct word *w = split_unit(p, word / UNIT_WORDS);
+    note_use(p, word, now, b, bytes);
+    if (!w)
+        return;
+    w += word % UNIT_WORDS;
+    if (bytes == 15 && !(p->parted && p->parted[word])) {
+        visit(r, g, b, a, w, now, 4);
+        return;
+    }
+    struct word *part = part_word(p, word, w);
+    for (unsigned k = 0; k < 4 && part; k++)
+        if (bytes >> k & 1)
+            visit(r, g, b, a, &part[k], now, 1);
+}
+
 static struct stamp stamp_of(const struct race_global *g, const struct race_block *b, uint64_t block,
                              const struct race_access *a)
 {
@@ -307,7 +352,7 @@ static struct stamp stamp_of(const struct race_global *g, const struct race_bloc
 void race_global_access(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
                         const struct race_access *a)
 {
-    struct stamp now = stamp_of(g, b, block, a);
+    const struct stamp now = stamp_of(g, b, block, a);
     const uint64_t end = a->address + a->size;
     for (uint64_t at = a->address & ~(uint64_t)3; at < end;) {
         struct race_page *p = page_of(g, b, at / 4 / PAGE_WORDS);
@@ -317,11 +362,7 @@ void race_global_access(struct t0_race *r, struct race_global *g, struct race_bl
         do {
             const uint64_t from = at < a->address ? a->address : at, to = at + 4 < end ? at + 4 : end;
             const uint32_t word = at / 4 % PAGE_WORDS;
-            struct word *w = split_unit(p, word / UNIT_WORDS);
-            now.bytes = (uint8_t)((1u << (to - at)) - (1u << (from - at)));
-            if (w)
-                visit(r, g, b, a, &w[word % UNIT_WORDS], &now);
-            note_use(p, word, &now, b);
+            visit_word(r, g, b, a, p, word, &now, (1u << (to - at)) - (1u << (from - at)));
             at += 4;
         } while (at < end && at / 4 % PAGE_WORDS);
         pthread_mutex_unlock(&p->lock);
@@ -350,7 +391,6 @@ void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct r
     struct race_access one = *a;
     const uint64_t end = a->address + (uint64_t)lanes * a->size;
     struct race_page *p = NULL;
-    now.bytes = 15;
     for (uint64_t at = a->address, next; at < end; at = next) {
         if (!p || at / 4 % PAGE_WORDS == 0) {
             if (p)
@@ -368,7 +408,7 @@ void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct r
             const uint64_t all = 0x000f000f000f000f << 4 * race_class((enum t0_access_kind)now.kind, now.strong);
             uint64_t bits[2];
             now.same = false;
-            visit(r, g, b, a, &u->first, &now);
+            visit(r, g, b, a, &u->first, &now, 4);
             u->shift = (uint8_t)shift;
             u->used = true;
             for (unsigned k = 0; now.kind == T0_WRITES && k < UNIT_WORDS; k++)
@@ -380,14 +420,12 @@ void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct r
             note_first(p, word, &now, b);
             continue;
         }
-        struct word *w = split_unit(p, word / UNIT_WORDS);
-        for (uint64_t k = at; k < next && w; k += 4) {
+        for (uint64_t k = at; k < next; k += 4) {
             const unsigned lane = (unsigned)((k - a->address) / a->size);
             now.slot = (uint16_t)(a->slot + lane);
             now.same = same >> lane & 1;
             one.lane = a->lane + lane;
-            visit(r, g, b, &one, &w[k / 4 % UNIT_WORDS], &now);
-            note_use(p, (uint32_t)(k / 4 % PAGE_WORDS), &now, b);
+            visit_word(r, g, b, &one, p, (uint32_t)(k / 4 % PAGE_WORDS), &now, 15);
         }
     }
     if (p)

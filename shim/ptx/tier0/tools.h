@@ -82,6 +82,7 @@ void t0_race_group(struct t0_warp *w, const struct lir_insn *i);
 void t0_race_release(struct t0_warp *w, unsigned lane, uint64_t object);
 void t0_race_acquire(struct t0_warp *w, unsigned lane, uint64_t object);
 void t0_race_copies(struct t0_warp *w, unsigned lane, uint64_t object);
+enum { T0_RACE_ANYWHERE = 8 }; /* in place of an address: words that have several of them */
 void t0_race_release_flat(struct t0_warp *w, unsigned lane, uint64_t address);
 void t0_race_acquire_flat(struct t0_warp *w, unsigned lane, uint64_t address);
 void t0_race_watch(struct t0_warp *w, unsigned lane, uint64_t address, bool shared); /* a relaxed load, made */
