@@ -191,6 +191,7 @@ static void set_up(struct worker *w)
             MUST(muStreamCreate(&w->stream[d][i], MU_STREAM_NON_BLOCKING));
         MUST(muMemAlloc(&w->memory[d], N * 4));
         MUST(muMemsetD32(w->memory[d], 0, N));
+        MUST(muStreamSynchronize(NULL)); /* asynchronous, and non-blocking streams do not wait for it */
     }
 }
 
