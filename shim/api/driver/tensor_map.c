@@ -53,6 +53,9 @@ static bool check_line(const struct request *r, unsigned elements)
     const unsigned bytes = elements / u.elements * u.shared, span = lir_tmap_span((unsigned)r->swizzle);
     if (elements % u.elements || (is_padded(r->type) && elements != 128 && elements != 64))
         return false;
+    if (is_padded(r->type) && r->swizzle != LIR_TMAP_PLAIN && r->swizzle != LIR_TMAP_128B &&
+        r->swizzle != LIR_TMAP_128B_ATOM_32B && r->swizzle != LIR_TMAP_128B_ATOM_64B)
+        return false;
     return r->interleave || (bytes && bytes % 16 == 0 && (!span || bytes <= span));
 }
 

@@ -57,8 +57,10 @@ static void read_units(const struct copy *c, uint8_t *line, const uint8_t *from,
     if (u.global == u.shared)
         memcpy(line, from, (size_t)n * u.global);
     else
-        for (uint32_t k = 0; k < n; k++)
+        for (uint32_t k = 0; k < n; k++) {
             memcpy(line + k * u.shared, from + k * u.global, u.global);
+            memset(line + k * u.shared + u.global, 0, u.shared - u.global); /* ISA: not initialised */
+        }
     if (c->map->type == LIR_TMAP_F32_FTZ || c->map->type == LIR_TMAP_TF32_FTZ)
         for (uint32_t k = 0; k < n; k++) {
             uint32_t v;
@@ -78,6 +80,19 @@ static unsigned ptx_type_of(unsigned type)
     return of[type];
 }
 
+/* Sixteen numbers of 6 bits, each at the lower end of a byte, without what lies above them (ISA: .b6p2x16, which is
+ * what the type of .b6x16_p32 means in a store). */
+static void pack_six(uint8_t to[12], const uint8_t from[16])
+{
+    for (unsigned k = 0; k < 4; k++) {
+        const uint32_t four = (from[4 * k] & 63u) | (from[4 * k + 1] & 63u) << 6 | (from[4 * k + 2] & 63u) << 12 |
+                              (from[4 * k + 3] & 63u) << 18;
+        to[3 * k] = (uint8_t)four;
+        to[3 * k + 1] = (uint8_t)(four >> 8);
+        to[3 * k + 2] = (uint8_t)(four >> 16);
+    }
+}
+
 static void write_units(const struct copy *c, uint8_t *to, const uint8_t *line, uint32_t n)
 {
     const struct lir_tmap_unit u = c->unit;
@@ -92,7 +107,7 @@ static void write_units(const struct copy *c, uint8_t *to, const uint8_t *line, 
         memcpy(to, line, (size_t)n * u.global);
     } else {
         for (uint32_t k = 0; k < n; k++)
-            memcpy(to + k * u.global, line + k * u.shared, u.global);
+            pack_six(to + k * u.global, line + k * u.shared);
     }
 }
 
@@ -158,6 +173,16 @@ static int64_t coordinate(const struct copy *c, unsigned k)
     return (int32_t)t0_tile_u32(c->w, c->x, LIR_TENSOR_COORD + k, c->lane);
 }
 
+/* Where the lines begin. ISA: padded elements by 128; sm_103a stores 64 of 6 bits, too. */
+static int64_t first_unit(const struct copy *c)
+{
+    const int64_t at = coordinate(c, 0);
+    const bool store = c->x->p[3] & LIR_TENSOR_STORE;
+    if (at % (c->unit.global == c->unit.shared ? c->unit.elements : store ? 64 : 128))
+        refuse(c, "coordinate of packed elements is no multiple of their group");
+    return at / c->unit.elements;
+}
+
 /* Finds the shared memory of all blocks that take part, for `lines` lines. */
 static void reach_shared(struct copy *c, uint64_t lines, uint64_t address)
 {
@@ -191,10 +216,7 @@ static void copy_tile(struct copy *c, uint64_t shared)
     }
     plan(c, m->box[0]);
     reach_shared(c, lines, shared);
-    c->start = coordinate(c, 0);
-    if (c->start % c->unit.elements)
-        refuse(c, "coordinate of packed elements is no multiple of their group");
-    c->start /= c->unit.elements;
+    c->start = first_unit(c);
     for (; lines; lines--) {
         uint64_t base = m->address;
         bool outside = false;
@@ -217,7 +239,7 @@ static void copy_rows(struct copy *c, uint64_t shared)
         refuse(c, "tensor map: gather4 and scatter4 are of two dimensions and a box of one row");
     plan(c, m->box[0]);
     reach_shared(c, 4, shared);
-    c->start = coordinate(c, 0) / c->unit.elements;
+    c->start = first_unit(c);
     for (unsigned k = 0; k < 4; k++) {
         const int64_t row = coordinate(c, 1 + k);
         copy_line(c, m->address + (uint64_t)row * m->stride[0], !in_bounds(m, 1, row));
@@ -235,7 +257,7 @@ static void copy_pixels(struct copy *c, uint64_t shared)
         refuse(c, "tensor map: made for tiles, used for im2col");
     plan(c, m->channels);
     reach_shared(c, m->pixels, shared);
-    c->start = coordinate(c, 0) / c->unit.elements;
+    c->start = first_unit(c);
     for (unsigned d = 1; d < m->rank; d++)
         at[d] = coordinate(c, d);
     for (unsigned d = 1; d <= inner && c->x->p[1] == LIR_TENSOR_IM2COL; d++)
@@ -281,6 +303,10 @@ static void check_map(struct copy *c)
             refuse(c, "tensor map: box or element stride out of range");
     if (c->x->p[4] && !ptx_type_of(m->type))
         refuse(c, "tensor map: no reduction of its type");
+    if (c->x->p[3] & LIR_TENSOR_STORE && m->type == LIR_TMAP_U4X16_P64)
+        refuse(c, "tensor map: no store of 4 bits padded to 16 bytes");
+    if (c->x->p[3] & LIR_TENSOR_STORE && m->swizzle == LIR_TMAP_128B_ATOM_32B_FLIP_8B)
+        refuse(c, "tensor map: no store with halves of 16 bytes that change places");
     if (m->address & 15)
         refuse(c, "tensor map: address is no multiple of 16");
 }
