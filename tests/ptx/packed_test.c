@@ -164,6 +164,16 @@ static void r_up(struct lane *x) /* p: 1 to f16x2, 2 to bf16x2 */
 static u64 power(u64 code) { return code == 255 ? 0x7fff : code ? code << 7 : 0x40; }
 static void r_powers(struct lane *x) { x->d[0] = power(x->s[0] & 0xff) | power(x->s[0] >> 8) << 16; }
 
+static void r_fixed(struct lane *x) /* s2f6 to bf16: 64ths, times each its power of two */
+{
+    x->d[0] = 0;
+    for (unsigned k = 0; k < 2; k++) {
+        const u64 scale = now.scaled ? x->s[1] >> 8 * k & 255 : 127;
+        const double v = (int8_t)(x->s[0] >> 8 * k) / 64.0 * ldexp(1, (int)scale - 127);
+        x->d[0] |= narrow(&bf16, scale == 255 ? NAN : v, -1, 0) << 16 * k;
+    }
+}
+
 static void modifiers(char *text)
 {
     sprintf(text, "%s%s%s", now.satfinite ? ".satfinite" : "", now.relu ? ".relu" : "",
@@ -226,5 +236,13 @@ int main(void)
         insn_check("h:G", r_exponents, 2, 0, "cvt.%s%s.ue8m0x2.bf16x2", now.up ? "rp" : "rz", mods);
     }
     insn_check("r:h", r_powers, 0, 0, "cvt.rn.bf16x2.ue8m0x2");
+    for (unsigned m = 0; m < 8; m++) {
+        char mods[60];
+        now.satfinite = m & 1;
+        now.relu = m & 2;
+        now.scaled = m & 4;
+        modifiers(mods);
+        insn_check(now.scaled ? "r:hh" : "r:h", r_fixed, 0, 0, "cvt.rn%s.bf16x2.s2f6x2", mods);
+    }
     return insn_done();
 }

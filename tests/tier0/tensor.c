@@ -247,6 +247,76 @@ static void im2col(unsigned rank)
     check(good > 5, "im2col of %u dimensions: %u random boxes", rank, good);
 }
 
+/* Pixels in the order of width and batch; height and depth stay. */
+static void im2col_wide(unsigned rank, bool whole)
+{
+    char load[300];
+    struct lir_tmap *m = map_of(0);
+    int32_t *at = (int32_t *)spot;
+    unsigned good = 0;
+    fill(load, sizeof load, LOAD("#", ".im2col::w&", "@!", ", {%h1, %h2}"), rank, first[rank - 1],
+         whole ? "::128" : "");
+    for (unsigned n = 0; n < 40; n++) {
+        static const uint8_t swizzles[] = {LIR_TMAP_64B, LIR_TMAP_128B, LIR_TMAP_128B_ATOM_32B, LIR_TMAP_128B_ATOM_64B};
+        random_map(m, rank, data);
+        m->type = LIR_TMAP_BF16;
+        m->nan_fill = 0;
+        m->swizzle = swizzles[any(4)];
+        m->mode = whole ? LIR_TMAP_IM2COL_W128 : LIR_TMAP_IM2COL_W;
+        m->channels = (uint16_t)(8 * (1 + any(2)));
+        m->pixels = (uint16_t)(whole ? 128 : 1 + any(100));
+        m->dim[1] = 2 + any(12);
+        m->estride[1] = (uint8_t)(1 + any(3));
+        m->stride[0] = 16 * (uint64_t)(1 + m->dim[0] / 8);
+        m->dim[rank - 1] = 20;
+        for (unsigned d = 1; d + 1 < rank; d++) {
+            m->stride[d] = m->stride[d - 1] * m->dim[d];
+            at[d] = (int32_t)any(m->dim[d] + 2) - 1;
+        }
+        m->lower[0] = (int16_t)((int)any(3) - 1);
+        m->upper[0] = (int16_t)((int)any(3) - 1);
+        at[0] = 8 * (int32_t)any(4);
+        at[1] = m->lower[0] + (int32_t)any(3) - 1; /* the first may lie left of the box */
+        at[rank - 1] = (int32_t)any(10);
+        at[5] = 0;
+        at[6] = (int32_t)any(5) - 1;
+        if (m->stride[rank - 2] * m->dim[rank - 1] > sizeof data || (int)m->dim[1] - 1 + m->upper[0] < m->lower[0])
+            continue;
+        start();
+        const uint32_t pitch = lir_tmap_span(m->swizzle);
+        int32_t w = at[1], batch = at[rank - 1];
+        for (unsigned p = 0; p < m->pixels; p++) {
+            for (unsigned c = 0; c < m->channels; c++) {
+                const uint32_t s = place(m->swizzle, p * pitch + c * 2);
+                int64_t off = (at[0] + (int64_t)c) * 2;
+                bool inside = at[0] + c < m->dim[0];
+                for (unsigned d = 1; d < rank; d++) {
+                    const int32_t x = d + 1 == rank ? batch : d == 1 ? w + at[6] : at[d];
+                    inside &= x >= 0 && x < (int32_t)m->dim[d];
+                    off += x * (int64_t)m->stride[d - 1];
+                }
+                memset(want + s, 0, 2);
+                if (inside)
+                    memcpy(want + s, data + off, 2);
+            }
+            w += m->estride[1];
+            if (w > (int32_t)m->dim[1] - 1 + m->upper[0])
+                w = m->lower[0], batch++;
+        }
+        spot[16] = m->pixels * m->channels * 2u;
+        good++;
+        if (!go(text(load, "cp.async.bulk.wait_group 0;")) || !same("im2col::w"))
+            return;
+    }
+    check(good > 5, "im2col::w%s of %u dimensions: %u random boxes", whole ? "::128" : "", rank, good);
+    at[5] = 1;
+    expect_fault("a halo", text(load, "cp.async.bulk.wait_group 0;"), 1, THREADS, T0_FAULT_INSTRUCTION, 0, 0, 0);
+    at[5] = 0;
+    m->mode = whole ? LIR_TMAP_IM2COL_W : LIR_TMAP_IM2COL_W128;
+    expect_fault("a map of the other mode", text(load, "cp.async.bulk.wait_group 0;"), 1, THREADS, T0_FAULT_INSTRUCTION,
+                 0, 0, 0);
+}
+
 static void rows_by_number(void)
 {
     struct lir_tmap *m = map_of(0), *b = map_of(1);
@@ -349,6 +419,10 @@ int main(void)
         tiles(rank);
     for (unsigned rank = 3; rank <= 5; rank++)
         im2col(rank);
+    for (unsigned rank = 3; rank <= 5; rank++) {
+        im2col_wide(rank, false);
+        im2col_wide(rank, true);
+    }
     rows_by_number();
     replaced();
     malformed();

@@ -144,7 +144,8 @@ static int modifier(struct ptx_instr *in, uint64_t allowed, uint64_t *seen, cons
 /* Types of two or four numbers of 8 bits and less. */
 static bool is_packed_x2(unsigned type)
 {
-    return type == PTX_E4M3X2 || type == PTX_E5M2X2 || (type >= PTX_E2M3X2 && type <= PTX_UE8M0X2);
+    return type == PTX_E4M3X2 || type == PTX_E5M2X2 || (type >= PTX_E2M3X2 && type <= PTX_UE8M0X2) ||
+           type == PTX_S2F6X2;
 }
 static bool is_packed_x4(unsigned type) { return type >= PTX_E4M3X4 && type <= PTX_E2M1X4; }
 
@@ -159,7 +160,7 @@ static const char *cvt_pattern(const struct ptx_instr *in)
     if (in->type[0] == PTX_F16X2 || in->type[0] == PTX_BF16X2)
         return !from_f32 ? scaled ? "D1h" : "D1" : random ? "C11i" : "C11";
     if (is_packed_x2(in->type[0]))
-        return from_f32 ? "D11" : "D1";
+        return from_f32 ? scaled ? "D11h" : "D11" : scaled ? "D1h" : "D1";
     return "Cc";
 }
 
@@ -228,9 +229,10 @@ static const struct {
     {T(TF32), T(F32), R(RNA), PTX_F_SATFINITE, 0},
     {T_X2_HALF, T(F32), R(RS), PTX_F_RELU | PTX_F_SATFINITE, 0},
     {T(F16X2), T_X2_FLOAT, R(RN), PTX_F_RELU, 0},
-    {T(BF16X2), T_X2_FLOAT, R(RN), PTX_F_RELU | PTX_F_SATFINITE | PTX_F_SCALED, 0},
+    {T(BF16X2), T_X2_FLOAT | T(S2F6X2), R(RN), PTX_F_RELU | PTX_F_SATFINITE | PTX_F_SCALED, 0},
     {T_X2_FLOAT, T(F32) | T_X2_HALF, R(RN), PTX_F_RELU | PTX_F_SATFINITE, PTX_F_SATFINITE},
     {T_X4_FLOAT, T(F32), R(RS), PTX_F_RELU | PTX_F_SATFINITE, PTX_F_SATFINITE},
+    {T(S2F6X2), T(F32) | T(BF16X2), R(RN), PTX_F_RELU | PTX_F_SATFINITE | PTX_F_SCALED, PTX_F_SATFINITE}, /* ISA */
     {T(UE8M0X2), T(F32) | T(BF16X2), R(RZ) | R(RP), PTX_F_SATFINITE, 0},
     {T(BF16X2), T(UE8M0X2), R(RN), 0, 0},
 };

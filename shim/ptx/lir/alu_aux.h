@@ -22,7 +22,8 @@ enum lir_packed {
     LIR_PACKED_E2M3,
     LIR_PACKED_E3M2,
     LIR_PACKED_E2M1, /* 4 bits each, the others with less than 8 stand in bytes */
-    LIR_PACKED_UE8M0
+    LIR_PACKED_UE8M0,
+    LIR_PACKED_S2F6 /* whole numbers of 64ths */
 };
 
 /* video */

@@ -103,6 +103,8 @@ static inline f32 from_packed(u32 v, unsigned format)
 {
     if (format == LIR_PACKED_UE8M0)
         return f32_from(v == 255 ? 0x7fffffff : v ? v << 23 : 0x400000);
+    if (format == LIR_PACKED_S2F6)
+        return (f32)(int8_t)v * 0x1p-6f;
     const struct t0_fmt *f = &formats[format];
     const u32 m = v & ((u32)f->sign - 1), least = 1u << f->mant;
     const bool finite = f->inf == f->sign || m < f->inf;

@@ -247,21 +247,30 @@ static void copy_rows(struct copy *c, uint64_t shared)
 }
 
 /* Pixels one after the other: along the width within the corners' box, then along the height and so on; what is read
- * lies at the pixel plus the offsets. */
+ * lies at the pixel plus the offsets. The box of im2col::w has one pixel in height and depth; wOffset moves it and the
+ * place in it alike. */
 static void copy_pixels(struct copy *c, uint64_t shared)
 {
     const struct lir_tmap *m = c->map;
-    const unsigned inner = m->rank - 2u; /* dimensions of space: 1 to inner; the last one is the batch */
+    const unsigned mode = c->x->p[1];
+    const bool wide = mode >= LIR_TENSOR_IM2COL_W;
+    const unsigned inner = wide ? 1 : m->rank - 2u; /* dimensions of the box: 1 to inner; the last one is the batch */
     int64_t at[LIR_TMAP_RANK] = {0}, offset[LIR_TMAP_RANK] = {0};
-    if (m->mode != LIR_TMAP_IM2COL)
-        refuse(c, "tensor map: made for tiles, used for im2col");
+    if (m->mode != (mode == LIR_TENSOR_IM2COL_W      ? LIR_TMAP_IM2COL_W
+                    : mode == LIR_TENSOR_IM2COL_W128 ? LIR_TMAP_IM2COL_W128
+                                                     : LIR_TMAP_IM2COL))
+        refuse(c, "tensor map: made for tiles or another im2col, used for im2col");
+    if (wide && (uint16_t)t0_tile_u32(c->w, c->x, LIR_TENSOR_OFFSET, c->lane))
+        refuse(c, "im2col::w with wHalo: which pixels those are, the ISA shows in figures only");
     plan(c, m->channels);
     reach_shared(c, m->pixels, shared);
     c->start = first_unit(c);
     for (unsigned d = 1; d < m->rank; d++)
         at[d] = coordinate(c, d);
-    for (unsigned d = 1; d <= inner && c->x->p[1] == LIR_TENSOR_IM2COL; d++)
+    for (unsigned d = 1; d <= inner && mode == LIR_TENSOR_IM2COL; d++)
         offset[d] = (uint16_t)t0_tile_u32(c->w, c->x, LIR_TENSOR_OFFSET + d - 1, c->lane);
+    if (wide)
+        offset[1] = (int16_t)t0_tile_u32(c->w, c->x, LIR_TENSOR_OFFSET + 1, c->lane);
     for (unsigned n = 0; n < m->pixels; n++) {
         uint64_t base = m->address;
         bool outside = false;
@@ -283,8 +292,6 @@ static void copy_pixels(struct copy *c, uint64_t shared)
     }
 }
 
-/* Of im2col::w pixels follow one another in the width only, from its lower corner on and up to the upper one, each
- * line the next in the batch's order of the other dimensions being the program's to ask for. */
 static void check_map(struct copy *c)
 {
     const struct lir_tmap *m = c->map;
@@ -296,8 +303,6 @@ static void check_map(struct copy *c)
         refuse(c, "tensor map: another number of dimensions than the instruction's");
     if (mode < LIR_TENSOR_IM2COL && m->mode != LIR_TMAP_TILED)
         refuse(c, "tensor map: made for im2col, used for tiles");
-    if (mode >= LIR_TENSOR_IM2COL_W)
-        refuse(c, "im2col::w is not supported");
     for (unsigned d = 0; d < m->rank; d++)
         if (!m->estride[d] || (m->mode == LIR_TMAP_TILED && (!m->box[d] || m->box[d] > 256)))
             refuse(c, "tensor map: box or element stride out of range");

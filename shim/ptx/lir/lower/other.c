@@ -42,7 +42,11 @@ bool lir_lower_other(struct lir_lower *l, const struct ptx_instr *i)
     case PTX_OP_LOP3: return lower_lop3(l, i);
     case PTX_OP_FMA:
         if (i->flags & PTX_F_OOB)
-            lir_fail(l, "fma.oob needs tensor copies (TMA), which are not supported");
+            lir_fail(l, "no public text has the bits of the NaN that fma.oob looks for");
+        return false;
+    case PTX_OP_CVT:
+        if (i->type[0] == PTX_S2F6X2)
+            lir_fail(l, "no public text says what becomes of numbers at and below -2");
         return false;
     case PTX_OP_CREATEPOLICY: { /* a cache policy is a hint: any value will do */
         uint32_t zero = lir_imm(l, LIR_CLASS_64, 0);

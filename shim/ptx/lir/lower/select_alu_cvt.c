@@ -27,9 +27,9 @@ static const struct pack {
 
 /* Formats of two numbers, plus 1. */
 static const uint8_t packed[PTX_NTYPES] = {
-    [PTX_F16X2] = LIR_PACKED_F16 + 1,   [PTX_BF16X2] = LIR_PACKED_BF16 + 1,  [PTX_E4M3X2] = LIR_PACKED_E4M3 + 1,
-    [PTX_E5M2X2] = LIR_PACKED_E5M2 + 1, [PTX_E2M3X2] = LIR_PACKED_E2M3 + 1,  [PTX_E3M2X2] = LIR_PACKED_E3M2 + 1,
-    [PTX_E2M1X2] = LIR_PACKED_E2M1 + 1, [PTX_UE8M0X2] = LIR_PACKED_UE8M0 + 1};
+    [PTX_F16X2] = LIR_PACKED_F16 + 1,   [PTX_BF16X2] = LIR_PACKED_BF16 + 1,   [PTX_E4M3X2] = LIR_PACKED_E4M3 + 1,
+    [PTX_E5M2X2] = LIR_PACKED_E5M2 + 1, [PTX_E2M3X2] = LIR_PACKED_E2M3 + 1,   [PTX_E3M2X2] = LIR_PACKED_E3M2 + 1,
+    [PTX_E2M1X2] = LIR_PACKED_E2M1 + 1, [PTX_UE8M0X2] = LIR_PACKED_UE8M0 + 1, [PTX_S2F6X2] = LIR_PACKED_S2F6 + 1};
 
 /* Conversions to and from two numbers of 8 bits and less, and all that round by random bits. */
 static bool select_packed(const struct ptx_instr *i, struct lir_insn *out)

@@ -119,7 +119,9 @@ static void lower_copy(struct lir_lower *l, const struct ptx_instr *i)
     for (unsigned k = 0; k < sizeof shapes / sizeof *shapes; k++)
         if (lir_has(i, shapes[k].word) && lir_has(i, shapes[k].also))
             t.x.p[1] = shapes[k].shape;
-    if (t.x.p[1] == LIR_TM_CP_SHAPES || lir_has(i, "b8x16"))
+    if (lir_has(i, "b8x16"))
+        lir_fail(l, "tcgen05.cp that unpacks: the ISA shows in figures only where in a byte the bits come to lie");
+    if (t.x.p[1] == LIR_TM_CP_SHAPES)
         lir_fail(l, "copy to tensor memory of a form that is not supported");
     t.x.p[0] = pair_flag(i, LIR_TM_PAIR);
     tensor_address(&t);
@@ -168,8 +170,8 @@ static void lower_mma(struct lir_lower *l, const struct ptx_instr *i)
         }
     if (t.x.p[1] == LIR_TC_KINDS)
         lir_fail(l, "no such kind of product");
-    if (lir_has(i, "ashift")) /* no public text says which row a row takes */
-        lir_fail(l, "tcgen05.mma with .ashift is not supported");
+    if (lir_has(i, "ashift"))
+        lir_fail(l, "tcgen05.mma with .ashift: no public text says from which side a row is taken");
     const bool sparse = lir_has(i, "sp"), ws = lir_has(i, "ws");
     if (t.x.p[1] == LIR_TC_MXF4NVF4 && (lir_has(i, "scale_vec::2X") || lir_has(i, "block32")))
         t.x.p[2] = 2;
@@ -247,7 +249,7 @@ bool lir_lower_tcgen05(struct lir_lower *l, const struct ptx_instr *i)
     else if (lir_has(i, "commit"))
         lower_commit(l, i);
     else if (lir_has(i, "shift"))
-        lir_fail(l, "tcgen05.shift is not supported"); /* as with .ashift */
+        lir_fail(l, "tcgen05.shift: no public text says from which side a row is taken");
     else
         return lir_has(i, "relinquish_alloc_permit") || lir_has(i, "fence::before_thread_sync") ||
                lir_has(i, "fence::after_thread_sync") || lir_has(i, "wait::ld") || lir_has(i, "wait::st");

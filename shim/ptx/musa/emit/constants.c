@@ -31,7 +31,8 @@ static const struct { const char *name; uint32_t value; } constants[] = {
     {"M_MINUS_C", LIR_VMAD_MINUS_C}, {"M_SHR7", LIR_VMAD_SHR7}, {"M_SHR15", LIR_VMAD_SHR15}
 }, packed[] = {
     {"PACKED_F16", LIR_PACKED_F16}, {"PACKED_BF16", LIR_PACKED_BF16}, {"PACKED_E5M2", LIR_PACKED_E5M2},
-    {"PACKED_E2M1", LIR_PACKED_E2M1}, {"PACKED_UE8M0", LIR_PACKED_UE8M0}
+    {"PACKED_E2M1", LIR_PACKED_E2M1}, {"PACKED_UE8M0", LIR_PACKED_UE8M0},
+    {"PACKED_S2F6", LIR_PACKED_S2F6}
 }, matrix[] = {
 #define LIR_MX(id, name, bits, product) {"MX_" #id, LIR_MX_##id},
 #include "ptx/lir/matrix.def"

@@ -80,6 +80,9 @@ CM_FN u32 from_packed(u32 v, u32 scale, u32 x, u32 i, format to)
     u32 h;
     if (i == CM_PACKED_UE8M0) {
         h = v == 255 ? (u32)to.nan : (u32)pack(to, false, 1, (s32)v - 127, 0);
+    } else if (i == CM_PACKED_S2F6) {
+        const bool neg = v & 128;
+        h = scale == 255 ? (u32)to.nan : (u32)pack(to, neg, neg ? 256 - v : v, (s32)scale - 133, 0);
     } else {
         const format f = packed_format(i);
         const u32 m = v & ((u32)f.sign - 1), e = m >> f.mantissa;
