@@ -57,13 +57,17 @@ static uint32_t histogram_want(uint32_t i)
 }
 
 /* All arrive at the barrier of their pair's even block, whose rank comes of clearing bit 24: of an address without a
- * rank, as programs of pairs have it, and of one with their own. That of the odd block hears nothing. */
+ * rank, as programs of pairs have it, of one with their own, and before what is added to it. That of the odd block
+ * hears nothing. */
 static const char pairs[] = KERNEL(
-    START "and.b32 %r13, %r10, 1; add.u32 %r14, %r10, 1; setp.lt.u32 %p2, %r14, %r11; selp.u32 %r15, 256, 128, %p2;\n"
+    START "and.b32 %r13, %r10, 1; add.u32 %r14, %r10, 1; setp.lt.u32 %p2, %r14, %r11; selp.u32 %r15, 512, 256, %p2;\n"
           "setp.eq.u32 %p3, %r13, 1; selp.u32 %r15, 1, %r15, %p3; @%p1 mbarrier.init.shared.b64 [bar], %r15;\n" SYNC
           "mov.u32 %r20, bar; and.b32 %r21, %r20, -16777224; mbarrier.arrive.shared::cluster.b64 _, [%r21];\n"
           "mapa.shared::cluster.u32 %r22, %r20, %r10; and.b32 %r23, %r22, -16777217; add.u32 %r20, %r20, 8;\n"
           "mbarrier.arrive.shared::cluster.b64 _, [%r23];\n"
+          "mov.u32 %r25, bar; add.u32 %r25, %r25, -64; mov.b32 %r26, 0xfeffffff; and.b32 %r27, %r26, %r25;\n"
+          "mov.b32 %r28, %r27; add.s32 %r29, %r28, 64; mbarrier.arrive.shared::cluster.b64 _, [%r29];\n"
+          "add.s32 %r29, %r28, 32; mbarrier.arrive.shared::cluster.b64 _, [%r29+32];\n"
           "W: mbarrier.try_wait.parity.shared.b64 %p4, [bar], 0; or.pred %p4, %p4, %p3; @!%p4 bra W;\n" SYNC
           "mbarrier.test_wait.parity.shared.b64 %p5, [bar], 0; selp.u32 %r24, 1, 0, %p5;\n" STORE("%r24"));
 static uint32_t pairs_want(uint32_t i) { return rank(i) % 2 == 0; }

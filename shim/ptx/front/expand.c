@@ -485,24 +485,60 @@ static void expand_sums(struct ptx_parser *p, struct ptx_instr *in)
     in->nsrc = 2;
 }
 
+/* The instruction before the one of this number that wrote a register last, in the order of the text; its number, or 0
+ * and NULL. */
+static const struct ptx_instr *writer_of(const struct ptx_parser *p, int32_t reg, uint32_t *before)
+{
+    for (; *before > 0; (*before)--) {
+        const struct ptx_instr *i = &p->f->instr[*before - 1];
+        if (i->ndst && i->dst[0].kind == PTX_O_REG && i->dst[0].reg == reg) {
+            (*before)--;
+            return i;
+        }
+    }
+    return NULL;
+}
+
+/* The value of an operand that a mov made, or its own. */
+static bool constant_of(const struct ptx_parser *p, const struct ptx_opnd *o, uint32_t before, uint64_t *v)
+{
+    const struct ptx_instr *i = o->kind == PTX_O_REG ? writer_of(p, o->reg, &before) : NULL;
+    if (i && i->op == PTX_OP_MOV && i->nsrc == 1)
+        o = &i->src[0];
+    *v = o->imm;
+    return o->kind == PTX_O_IMM;
+}
+
+/* Bit 24 of an address was cleared, and no more was done with it than to add something or to move it. */
+static bool lost_bit_24(const struct ptx_parser *p, int32_t reg, uint32_t before, unsigned depth)
+{
+    const uint64_t aligned = 0xff, cleared = 0xfeffff00; /* compilers leave out bits that are clear anyway */
+    const struct ptx_instr *i = depth ? writer_of(p, reg, &before) : NULL;
+    uint64_t mask;
+    if (!i)
+        return false;
+    if (i->op == PTX_OP_AND)
+        for (unsigned k = 0; k < i->nsrc; k++)
+            if (constant_of(p, &i->src[k], before, &mask) && (mask & 0xffffffff & ~aligned) == cleared)
+                return true;
+    if (i->op != PTX_OP_MOV && i->op != PTX_OP_ADD && i->op != PTX_OP_SUB)
+        return false;
+    for (unsigned k = 0; k < i->nsrc; k++)
+        if (i->src[k].kind == PTX_O_REG && lost_bit_24(p, i->src[k].reg, before, depth - 1))
+            return true;
+    return false;
+}
+
 /* Programs of pairs of blocks (tcgen05 with .cta_group::2) arrive at the even block's mbarrier by clearing bit 24 of
  * their own one's address, where devices have the lowest bit of the block's rank. Own addresses have no rank here: one
  * that was made so gets the even block's. Tensor copies know that by themselves (tier0/tile.h). */
 static void expand_even_block(struct ptx_parser *p, struct ptx_instr *in)
 {
-    const uint64_t aligned = 0xff, cleared = 0xfeffff00; /* compilers leave out bits that are clear anyway */
+    enum { DEPTH = 6 };
     struct ptx_opnd *o = &in->src[0];
     if (in->op != PTX_OP_MBARRIER || !in->nsrc || o->kind != PTX_O_ADDR || o->reg < 0 ||
-        !strstr(in->opcode, "shared::cluster") || ptx_type_size(p->f->reg[o->reg].type) != 4)
-        return;
-    const struct ptx_instr *made = NULL;
-    for (uint32_t k = p->f->ninstr; k > 0 && !made; k--) {
-        const struct ptx_instr *i = &p->f->instr[k - 1];
-        if (i->ndst && i->dst[0].kind == PTX_O_REG && i->dst[0].reg == o->reg)
-            made = i;
-    }
-    if (!made || made->op != PTX_OP_AND || made->nsrc != 2 || made->src[1].kind != PTX_O_IMM ||
-        (made->src[1].imm & 0xffffffff & ~aligned) != cleared)
+        !strstr(in->opcode, "shared::cluster") || ptx_type_size(p->f->reg[o->reg].type) != 4 ||
+        !lost_bit_24(p, o->reg, p->f->ninstr, DEPTH))
         return;
     const struct ptx_opnd own = reg_opnd(o->reg), rank = {.kind = PTX_O_SREG, .reg = PTX_SR_CLUSTER_CTARANK, .sym = -1};
     const int32_t even = binary(p, in, PTX_OP_AND, PTX_B32, unary(p, in, PTX_OP_MOV, PTX_U32, rank), imm_opnd(~1u));
