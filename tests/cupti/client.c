@@ -450,7 +450,58 @@ static void check_threads(void)
     OK("and none after the end", work(NULL) && cuptiActivityFlushAll(0) == 0 && count == 0);
 }
 
-int main(void)
+/* Kernels that kernels launch have records as others, between their parent's begin and end; no call is theirs, so that
+ * each has a correlation of its own. */
+static void check_nested(const char *path)
+{
+    static char text[1 << 14];
+    const char *name = NULL;
+    void *m, *waits, *to = NULL;
+    unsigned n = 10, sums[3] = {0};
+    void *args[] = {&to, &n};
+    FILE *file = fopen(path, "r");
+    count = 0;
+    if (!file || !fread(text, 1, sizeof text - 1, file) || fclose(file) || cuModuleLoadData(&m, text) != 0 ||
+        cuModuleGetFunction(&waits, m, "waits") != 0) {
+        OK("kernels that launch kernels are there", false);
+        return;
+    }
+    cudaMalloc(&to, sizeof sums);
+    cudaMemset(to, 0, sizeof sums);
+    CODE(cuptiActivityEnable(CONCURRENT), CUPTI_SUCCESS);
+    OK("two launches of one that launches another",
+       cuLaunchKernel(waits, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL) == 0 &&
+           cuLaunchKernel(waits, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL) == 0 && cudaDeviceSynchronize() == 0);
+    CODE(cuptiActivityFlushAll(0), CUPTI_SUCCESS);
+    CODE(cuptiActivityDisable(CONCURRENT), CUPTI_SUCCESS);
+    cudaMemcpy(sums, to, sizeof sums, 2);
+    OK("their sums", sums[0] == 2 * 10 * 6 * 32 && sums[2] == 0);
+    const union record *parents[2], *children[2], *k;
+    unsigned np = 0, nc = 0;
+    for (unsigned i = 0; (k = find(CONCURRENT, i)); i++) {
+        memcpy(&name, &k->two[13], sizeof name);
+        if (name && !strcmp(name, "waits") && np < 2)
+            parents[np++] = k;
+        else if (name && !strcmp(name, "add") && nc < 2)
+            children[nc++] = k;
+    }
+    OK("two records of parents, two of children", np == 2 && nc == 2 && !find(CONCURRENT, 4));
+    for (unsigned i = 0; i < nc; i++) {
+        const unsigned *w = children[i]->word;
+        bool inside = false;
+        for (unsigned j = 0; j < np; j++)
+            inside |= children[i]->two[2] >= parents[j]->two[2] && children[i]->two[3] <= parents[j]->two[3];
+        OK("a child's grid and block",
+           w[13] == 3 && w[14] == 2 && w[15] == 1 && w[16] == 8 && w[17] == 1 && w[18] == 4);
+        OK("its times within a parent's", inside && children[i]->two[2] <= children[i]->two[3]);
+        OK("its own correlation", w[23] && w[23] != parents[0]->word[23] && w[23] != parents[1]->word[23]);
+    }
+    OK("and no other child's", nc == 2 && children[0]->word[23] != children[1]->word[23]);
+    cudaFree(to);
+    cuModuleUnload(m);
+}
+
+int main(int argc, char **argv)
 {
     uint32_t version = 0;
     void *p;
@@ -465,6 +516,8 @@ int main(void)
     check_callbacks();
     check_wrong();
     check_clock();
+    if (argc > 1)
+        check_nested(argv[1]);
     check_threads();
     return bad != 0;
 }

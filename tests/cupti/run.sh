@@ -15,7 +15,7 @@ build 11.8 libcudart.so.11.0 18
 build 12 libcudart.so.12 28
 build 13 libcudart.so.13 130001
 for n in 11.8 12 13; do
-    if "$cumu" run --backend host -- "$tmp/client.$n" >"$tmp/out" 2>"$tmp/err"; then
+    if "$cumu" run --backend host -- "$tmp/client.$n" "$here/../devrt/first.ptx" >"$tmp/out" 2>"$tmp/err"; then
         echo "ok CUPTI $n: $(grep -c '^ok' "$tmp/out") checks"
     else
         grep -v '^ok' "$tmp/out" || :
@@ -24,6 +24,6 @@ for n in 11.8 12 13; do
         bad=1
     fi
 done
-check "beside a trace" 0 '^ok have all their records' -- "$cumu" trace --backend host -o "$tmp/trace" "$tmp/client.13"
+check "beside a trace" 0 '^ok have all their records' -- "$cumu" trace --backend host -o "$tmp/trace" "$tmp/client.13" "$here/../devrt/first.ptx"
 check "which has its kernels" 0 'kernel add .* on the device' 'range "range"' -- grep -E 'kernel|range' "$tmp/trace"
 exit "$bad"
