@@ -138,6 +138,13 @@ static const char vectors_counted[] = KERNEL(
         "%r3", "%r4"));
 static uint32_t vectors_counted_want(uint32_t i) { return mix((uint32_t[]){4, in[i]}, 2); }
 
+/* A name beside a range of it, whichever comes first, as Triton's conversions have them; inner ones hide outer ones. */
+static const char beside[] = KERNEL(
+    ".reg .b32 a; .reg .b16 a<2>; .reg .b16 b<3>; .reg .b32 b; ld.global.u32 a, [%rd1]; mov.b32 {a0, a1}, a;\n"
+    "mov.b16 b2, a1; mov.b16 b1, a0; mov.b32 b, {b2, b1}; { .reg .b32 a, b<1>; mov.b32 a, 5; mov.b32 b0, 6; add.u32 b0, b0, a;\n"
+    "add.u32 b, b, b0; }\n" MIX2("a", "b"));
+static uint32_t beside_want(uint32_t i) { return mix((uint32_t[]){in[i], (in[i] >> 16 | in[i] << 16) + 11}, 2); }
+
 static const char counted[] = HEAD
     ".global .u32 g<3>; .const .align 8 .u32 c<2>;\n"
     ".func (.param .b32 o) difference(.param .b32 a, .param .b32 b) { .reg .b32 x, y; ld.param.b32 x, [a];\n"
@@ -225,6 +232,7 @@ int main(void)
     expect("registers and constants", sums, 2, 64, sums_want);
     expect("registers of other widths", widths, 2, 64, widths_want);
     expect(".reg .v2 .b32 x<4>", vectors_counted, 2, 64, vectors_counted_want);
+    expect("a name beside a range of it", beside, 2, 64, beside_want);
     expect(".param .b32 P<2>", counted, 2, 64, counted_want);
     expect(".global in a function", inside, 2, 64, inside_want);
     expect("vectors and several results of calls", calls, 2, 64, calls_want);

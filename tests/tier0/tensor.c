@@ -353,7 +353,7 @@ static void rows_by_number(void)
 }
 
 /* A map that the kernel makes of another: in shared memory, then published. */
-static void replaced(void)
+static void replaced(bool zeros)
 {
     struct lir_tmap *m = map_of(0), *b = map_of(1);
     static const char change[] =
@@ -367,7 +367,13 @@ static void replaced(void)
         "tensormap.replace.tile.fill_mode.global.b1024.b32 [%rd33], 0;\n"
         "tensormap.replace.tile.global_address.global.b1024.b64 [%rd33], %rd6;\n"
         "fence.proxy.tensormap::generic.acquire.gpu [%rd33], 128; mov.u64 %rd31, %rd33;\n";
-    char load[1600], store[300];
+    static const char rest[] = /* of a map that was nothing but zeros, as Triton has them; strides in units of 16 */
+        "tensormap.replace.tile.box_dim.global.b1024.b32 [%rd33], 1, 4;\n"
+        "tensormap.replace.tile.global_stride.global.b1024.b64 [%rd33], 0, 2;\n"
+        "tensormap.replace.tile.element_stride.global.b1024.b32 [%rd33], 0, 1;\n"
+        "tensormap.replace.tile.element_stride.global.b1024.b32 [%rd33], 1, 1;\n"
+        "tensormap.replace.tile.interleave_layout.global.b1024.b32 [%rd33], 0;\n";
+    char load[2600], store[300];
     start();
     *m = (struct lir_tmap){.magic = LIR_TMAP_MAGIC, .type = LIR_TMAP_U16, .rank = 2};
     m->address = (uint64_t)(uintptr_t)data;
@@ -380,6 +386,8 @@ static void replaced(void)
     *b = *m;
     b->swizzle = LIR_TMAP_32B;
     b->type = LIR_TMAP_F32;
+    if (zeros)
+        memset(b, 0, 128);
     memset(spot, 0, 64);
     const uint64_t to = (uint64_t)(uintptr_t)(data + 1024);
     memcpy(in + 90, &to, 8);
@@ -390,10 +398,11 @@ static void replaced(void)
             if (r < 3 && c < 7)
                 memcpy(want + r * 16 + c * 2, data + 1024 + r * 32 + c * 2, 2);
         }
-    snprintf(load, sizeof load, "ld.global.u64 %%rd6, [%%rd31+360]; %s%s", change, LOAD("2", "", "%r10, %r11", ""));
+    snprintf(load, sizeof load, "add.u64 %%rd33, %%rd31, 128; ld.global.u64 %%rd6, [%%rd31+360]; %s%s%s",
+             zeros ? rest : "", change, LOAD("2", "", "%r10, %r11", ""));
     snprintf(store, sizeof store, "cp.async.bulk.commit_group;");
     if (go(text(load, store)) && same("replaced"))
-        check(true, "fields of a map replaced");
+        check(true, "fields of a map replaced%s", zeros ? ", which was zeros" : "");
 }
 
 static void malformed(void)
@@ -424,7 +433,8 @@ int main(void)
         im2col_wide(rank, true);
     }
     rows_by_number();
-    replaced();
+    replaced(false);
+    replaced(true);
     malformed();
     return t0t_done();
 }

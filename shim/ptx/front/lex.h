@@ -63,6 +63,7 @@ struct ptx_sym {
     uint32_t len, hash;
     uint32_t scope;        /* depth at which it was declared */
     uint8_t kind;          /* caller's */
+    bool range;            /* name<n>: found as such alone */
     int32_t id;            /* caller's */
     uint32_t count;        /* caller's: size of a register range */
     int32_t *map;          /* caller's: number in range -> register + 1 */
@@ -80,6 +81,9 @@ void ptx_symtab_start(struct ptx_symtab *t, struct ptx_ctx *c);
 /* Entry with this name in the current scope, created when absent; *fresh tells which. */
 struct ptx_sym *ptx_sym_add(struct ptx_symtab *t, const char *s, size_t len, bool *fresh);
 struct ptx_sym *ptx_sym_find(const struct ptx_symtab *t, const char *s, size_t len);
+/* The same of ranges, name<n>, which stand beside names. */
+struct ptx_sym *ptx_sym_add_range(struct ptx_symtab *t, const char *s, size_t len, bool *fresh);
+struct ptx_sym *ptx_sym_find_range(const struct ptx_symtab *t, const char *s, size_t len);
 struct ptx_sym *ptx_sym_hidden(const struct ptx_sym *e); /* what it shadows, or NULL */
 void ptx_scope_leave(struct ptx_symtab *t);              /* depth must be > 0; ++t->depth enters one */
 

@@ -25,8 +25,8 @@ int32_t ptx_new_reg(struct ptx_parser *p, const char *s, size_t len, unsigned ty
 /* Innermost range of this name that has the number; an inner %r<3> hides only %r0, %r1 and %r2. */
 static struct ptx_sym *range_with(struct ptx_parser *p, const char *s, size_t len, uint32_t number)
 {
-    struct ptx_sym *e = ptx_sym_find(&p->names, s, len);
-    while (e && (e->kind != PTX_K_RANGE || number >= e->count))
+    struct ptx_sym *e = ptx_sym_find_range(&p->names, s, len);
+    while (e && number >= e->count)
         e = ptx_sym_hidden(e);
     return e;
 }

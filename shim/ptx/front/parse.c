@@ -90,7 +90,7 @@ static void declare_range(struct ptx_parser *p, const struct ptx_decl *d, const 
     if (n > p->reg_budget)
         ptx_fail(p->ctx, t.line, name->s, name->len, "more registers declared than the function's text can use");
     p->reg_budget -= n;
-    struct ptx_sym *e = ptx_sym_add(&p->names, name->s, name->len, &fresh);
+    struct ptx_sym *e = ptx_sym_add_range(&p->names, name->s, name->len, &fresh);
     if (!fresh)
         ptx_fail(p->ctx, t.line, name->s, name->len, "declared twice in one scope");
     e->kind = PTX_K_RANGE;

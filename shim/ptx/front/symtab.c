@@ -18,26 +18,30 @@ void ptx_symtab_start(struct ptx_symtab *t, struct ptx_ctx *c)
     t->bucket = PTX_NEW(c, struct ptx_sym *, t->nbucket);
 }
 
-static struct ptx_sym *find(const struct ptx_symtab *t, const char *s, size_t len, uint32_t hash)
+/* From here on in a bucket: the name, or the range of that name. */
+static struct ptx_sym *next_named(struct ptx_sym *e, const char *s, size_t len, uint32_t hash, bool range)
 {
-    struct ptx_sym *e = t->bucket[hash & (t->nbucket - 1)];
-    while (e && !(e->hash == hash && e->len == len && !memcmp(e->s, s, len)))
+    while (e && !(e->hash == hash && e->len == len && e->range == range && !memcmp(e->s, s, len)))
         e = e->next;
     return e;
 }
 
-struct ptx_sym *ptx_sym_find(const struct ptx_symtab *t, const char *s, size_t len)
+static struct ptx_sym *find(const struct ptx_symtab *t, const char *s, size_t len, uint32_t hash, bool range)
 {
-    return find(t, s, len, ptx_hash(s, len));
+    return next_named(t->bucket[hash & (t->nbucket - 1)], s, len, hash, range);
 }
 
-struct ptx_sym *ptx_sym_hidden(const struct ptx_sym *e)
+struct ptx_sym *ptx_sym_find(const struct ptx_symtab *t, const char *s, size_t len)
 {
-    struct ptx_sym *o = e->next;
-    while (o && !(o->hash == e->hash && o->len == e->len && !memcmp(o->s, e->s, e->len)))
-        o = o->next;
-    return o;
+    return find(t, s, len, ptx_hash(s, len), false);
 }
+
+struct ptx_sym *ptx_sym_find_range(const struct ptx_symtab *t, const char *s, size_t len)
+{
+    return find(t, s, len, ptx_hash(s, len), true);
+}
+
+struct ptx_sym *ptx_sym_hidden(const struct ptx_sym *e) { return next_named(e->next, e->s, e->len, e->hash, e->range); }
 
 /* Rehash oldest first, so that newer entries stay in front. */
 static void rehash(struct ptx_symtab *t)
@@ -62,10 +66,10 @@ static void rehash(struct ptx_symtab *t)
     t->nbucket = n;
 }
 
-struct ptx_sym *ptx_sym_add(struct ptx_symtab *t, const char *s, size_t len, bool *fresh)
+static struct ptx_sym *add(struct ptx_symtab *t, const char *s, size_t len, bool range, bool *fresh)
 {
     uint32_t hash = ptx_hash(s, len);
-    struct ptx_sym *e = find(t, s, len, hash);
+    struct ptx_sym *e = find(t, s, len, hash, range);
     *fresh = !e || e->scope != t->depth;
     if (!*fresh)
         return e;
@@ -76,12 +80,23 @@ struct ptx_sym *ptx_sym_add(struct ptx_symtab *t, const char *s, size_t len, boo
                           .len = (uint32_t)len,
                           .hash = hash,
                           .scope = t->depth,
+                          .range = range,
                           .next = t->bucket[hash & (t->nbucket - 1)],
                           .older = t->newest};
     t->bucket[hash & (t->nbucket - 1)] = e;
     t->newest = e;
     t->count++;
     return e;
+}
+
+struct ptx_sym *ptx_sym_add(struct ptx_symtab *t, const char *s, size_t len, bool *fresh)
+{
+    return add(t, s, len, false, fresh);
+}
+
+struct ptx_sym *ptx_sym_add_range(struct ptx_symtab *t, const char *s, size_t len, bool *fresh)
+{
+    return add(t, s, len, true, fresh);
 }
 
 void ptx_scope_leave(struct ptx_symtab *t)

@@ -349,6 +349,16 @@ static void tensor(struct t0_warp *w, const struct lir_insn *i, const struct lir
 
 /* ---- tensormap ---- */
 
+static bool is_zero(const uint8_t map[128])
+{
+    uint64_t any = 0, v;
+    for (unsigned k = 0; k < 128; k += 8) {
+        memcpy(&v, map + k, 8);
+        any |= v;
+    }
+    return !any;
+}
+
 /* Changes one field; what a copy needs to hold of it is checked by the copy. */
 static void replace(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x, unsigned lane)
 {
@@ -368,6 +378,8 @@ static void replace(struct t0_warp *w, const struct lir_insn *i, const struct li
                                                                      : t0_tile_u32(w, x, 1, lane);
     bool good = true;
     memcpy(&m, p, sizeof m);
+    if (is_zero(p)) /* Triton makes maps of zeros, field by field */
+        m.magic = LIR_TMAP_MAGIC;
     if (m.magic != LIR_TMAP_MAGIC)
         t0_raise_text(w, i, T0_FAULT_INSTRUCTION, lane, "no tensor map: it was not made by cuTensorMapEncode*");
     switch (field) {
