@@ -24,6 +24,12 @@ static size_t free_bytes(void)
     return n;
 }
 
+static void sleeps(void *unused)
+{
+    (void)unused;
+    sleep_ms(20);
+}
+
 static void bad_input(void)
 {
     MUmemAllocationProp prop = on_device(0, 0);
@@ -91,6 +97,9 @@ static void of_the_host(void)
     *(int *)(uintptr_t)va = 5;
     OK(muMemsetD8(va + 4, 1, 4));
     check(*(long *)(uintptr_t)va == 0x0101010100000005, "host and device write to it");
+    OK(muLaunchHostFunc(NULL, sleeps, NULL));
+    OK(muMemsetD8(va, 2, 4));
+    check(*(long *)(uintptr_t)va == 0x0101010102020202, "a fill of it in a busy stream ends before the call does");
     OK(muPointerGetAttribute(&kind, MU_POINTER_ATTRIBUTE_MEMORY_TYPE, va));
     check(kind == MU_MEMORYTYPE_HOST, "its kind");
     OK(muMemUnmap(va, G));

@@ -38,7 +38,7 @@ MUresult host_copy_place(const void *p, size_t size, MUmemorytype type, unsigned
         [HOST_MEM_DEVICE] = COPY_DEVICE,  [HOST_MEM_INTERNAL] = COPY_DEVICE, [HOST_MEM_MAPPED] = COPY_DEVICE,
         [HOST_MEM_IPC] = COPY_DEVICE,     [HOST_MEM_PINNED] = COPY_PINNED,   [HOST_MEM_REGISTERED] = COPY_PINNED,
         [HOST_MEM_MANAGED] = COPY_MANAGED};
-    *place = (enum copy_place)places[r.kind];
+    *place = r.on_host ? COPY_PINNED : (enum copy_place)places[r.kind];
     if (r.kind == HOST_MEM_MAPPED)
         return mapped(p, size, access) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_VALUE;
     bool inside = size <= r.base + r.size - (uintptr_t)p;
