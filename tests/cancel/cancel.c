@@ -203,7 +203,7 @@ static bool collectives(void)
         TRY(cuCtxSetCurrent(context[i]));
         TRY(cuStreamCreate(&stream[i], 1));
         TRY(cuMemAlloc_v2(&p[i], sizeof host));
-        TRY(cuMemsetD32_v2(p[i], 0x3f800000, N));
+        TRY(cuMemsetD32Async(p[i], 0x3f800000, N, stream[i]));
     }
     TRY(ncclGroupStart());
     for (int i = 0; i < 2; i++)

@@ -89,7 +89,7 @@ void mixture_of_experts(struct rank *r)
     /* Who gets how many: count[rank][expert of it], from everybody. */
     int *counts, *theirs, come[RANKS * EXPERTS], all = 0;
     MUST(r, cudaMalloc(&counts, sizeof count) == 0 && cudaMalloc(&theirs, sizeof count) == 0);
-    MUST(r, cudaMemcpy(counts, count, sizeof count, 1) == 0);
+    MUST(r, cudaMemcpyAsync(counts, count, sizeof count, 1, r->stream) == 0);
     MUST(r, ncclAlltoAll(counts, theirs, (size_t)each, INT32, r->comm, r->stream) == 0);
     MUST(r, cudaStreamSynchronize(r->stream) == 0);
     MUST(r, cudaMemcpy(come, theirs, sizeof(int) * (size_t)experts, 2) == 0);

@@ -56,7 +56,7 @@ static double *as(struct rank *r, const struct spread *m, enum layout want)
     double *t = host(r, n / (size_t)r->n);
     for (int q = 0; q < r->n; q++)
         memcpy(t + q * (int)tile, cut(r, h, m->rows, q * rows, rows, 0, columns), tile * sizeof *t);
-    MUST(r, cudaMemcpy(lines, t, n / (size_t)r->n * sizeof *t, 1) == 0);
+    MUST(r, cudaMemcpyAsync(lines, t, n / (size_t)r->n * sizeof *t, 1, r->stream) == 0);
     MUST(r, ncclAlltoAll(lines, tiles, tile, F64, r->comm, r->stream) == 0);
     return tiles;
 }

@@ -41,6 +41,7 @@ double *room(struct rank *r, size_t n)
     void *p = NULL;
     MUST(r, cudaMalloc(&p, (n + 1) * sizeof(double)) == 0);
     MUST(r, cudaMemset(p, 0, (n + 1) * sizeof(double)) == 0);
+    MUST(r, cudaStreamSynchronize(NULL) == 0); /* the ranks' streams do not wait for it */
     return hold(r, p);
 }
 
@@ -48,6 +49,7 @@ double *put(struct rank *r, const double *from, size_t n)
 {
     double *p = room(r, n);
     MUST(r, cudaMemcpy(p, from, n * sizeof *p, 1) == 0);
+    MUST(r, cudaStreamSynchronize(NULL) == 0);
     return p;
 }
 
