@@ -300,12 +300,22 @@ void t0_race_flat(struct t0_warp *w, const struct lir_insn *i, unsigned lane, co
 }
 
 /* Lanes of a row that store what is there. */
-static uint32_t unchanged_lanes(struct t0_warp *w, const struct lir_insn *i, const struct t0_row *row)
+static uint32_t unchanged_lanes(struct t0_warp *w, const struct lir_insn *i, const struct t0_row *row, bool in_order)
 {
     const uint8_t *value = t0_stored_row(w, i, row->size);
     uint32_t same = 0;
     if (row->kind != T0_WRITES)
         return 0;
+    if (in_order && value && row->size == 4 && row->low) {
+        uint32_t is[LIR_LANES], there[LIR_LANES];
+        memcpy(there, (const void *)(uintptr_t)row->low, sizeof there);
+        memcpy(is, value, sizeof is);
+        for (unsigned l = 0; l < LIR_LANES; l++)
+            is[l] = (uint32_t)(is[l] == there[l]) << l;
+        for (unsigned l = 0; l < LIR_LANES; l++)
+            same |= is[l];
+        return same;
+    }
     T0_FOR_LANES(l, row->mask)
     {
         const struct t0_part p = {.address = row->address[l], .size = row->size, .kind = row->kind};
@@ -316,6 +326,14 @@ static uint32_t unchanged_lanes(struct t0_warp *w, const struct lir_insn *i, con
         same |= (uint32_t)is << l;
     }
     return same;
+}
+
+/* Whether all lanes lie side by side: rows whose bounds are known are two halves at equal distances. */
+static bool is_in_order(const struct t0_row *row)
+{
+    const uint64_t *at = row->address;
+    return row->bounded && row->mask == ~0u && at[1] - at[0] == row->size && at[16] - at[0] == 16 * row->size &&
+           at[31] - at[0] == 31 * row->size;
 }
 
 /* Lanes from the lowest of `lanes` on that lie side by side. */
@@ -337,11 +355,13 @@ void t0_race_flat_row(struct t0_warp *w, const struct lir_insn *i, const struct 
     if (!launch || !launch->global || !r)
         return;
     const uint32_t slot = race_slot_of(w, r, 0);
-    const bool quick = row->whole && (row->size == 4 || row->size == 8 || row->size == 16) &&
+    const bool quick = row->size <= 16 && !((row->bits | row->size) & (row->size - 1)) &&
                        race_is_even(r->clocks, slot) && (row->kind == T0_READS || (!row->strong && !r->fenced));
-    const uint32_t same = quick ? unchanged_lanes(w, i, row) : 0;
+    const bool in_order = quick && is_in_order(row);
+    const uint32_t same = quick ? unchanged_lanes(w, i, row, in_order) : 0;
     for (uint32_t left = row->mask; left;) {
-        const unsigned l = (unsigned)__builtin_ctz(left), n = quick ? count_side_by_side(row, left) : 1;
+        const unsigned l = (unsigned)__builtin_ctz(left);
+        const unsigned n = in_order ? LIR_LANES : quick ? count_side_by_side(row, left) : 1;
         left &= n < LIR_LANES ? ~(((1u << n) - 1) << l) : 0;
         if (n == 1) {
             const struct t0_part p = {

@@ -91,7 +91,7 @@ struct race_access {
 /* One access of global memory by a block (of a cluster, its first block). */
 void race_global_access(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
                         const struct race_access *a);
-/* The same by `lanes` lanes of an even warp, which lie side by side in memory, in whole words; a is the first one's.
+/* The same by `lanes` lanes of an even warp, which lie side by side in memory; a is the first one's.
  * same: of the lanes, from that one on. */
 void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
                               const struct race_access *a, unsigned lanes, uint32_t same);

@@ -65,6 +65,12 @@ static struct race_vector *own(struct race_clocks *c, uint32_t thread)
     return c->know[thread] = mine;
 }
 
+static void begin_epoch(struct race_clocks *c, uint32_t thread)
+{
+    c->clock[thread]++;
+    c->warp[thread / LIR_LANES].uneven = true;
+}
+
 /* *to takes up what the thread knows, and its own past. `taken` spares a join with the vector of the last time. */
 static bool give(struct race_clocks *c, uint32_t thread, struct race_vector **to, uint64_t *taken)
 {
@@ -77,9 +83,8 @@ static bool give(struct race_clocks *c, uint32_t thread, struct race_vector **to
     }
     if (taken)
         *taken = v->version;
-    (*to)->clock[thread] = c->clock[thread]++;
+    (*to)->clock[thread] = c->clock[thread];
     (*to)->version = ++c->versions;
-    c->warp[thread / LIR_LANES].uneven = true;
     return true;
 }
 
@@ -158,6 +163,7 @@ static void forget(struct race_clocks *c)
     drop(c, c->gone);
     c->gone = NULL;
     c->exits = 0;
+    c->arrivals = false;
 }
 
 void race_clocks_free(struct race_clocks *c)
@@ -191,12 +197,18 @@ static void make_even(struct race_clocks *c, struct race_vector *v)
     for (uint32_t k = 0; k < c->threads; k++)
         c->clock[k] = most + 1;
     for (uint32_t k = 0; k < c->threads / LIR_LANES; k++)
-        c->warp[k] = (struct race_warp){c->floor, false};
+        c->warp[k] = (struct race_warp){c->floor, false, false};
     v->version = ++c->versions;
 }
 
 bool race_clocks_begin(struct race_clocks *c, uint32_t alive)
 {
+    if (c->slots == c->threads && c->know[0] && c->know[0]->refs == c->threads && !c->objects && !c->gone &&
+        !c->exits && !c->arrivals) { /* the block before has met at no more than barriers of all */
+        c->alive = alive;
+        make_even(c, c->know[0]);
+        return true;
+    }
     forget(c);
     struct race_vector *v = new_vector(c);
     if (!v)
@@ -227,9 +239,12 @@ static void meet_lanes(struct race_clocks *c, const uint32_t *thread, uint32_t c
 /* What threads that have exited knew, each the first time that somebody asks. */
 static bool join_gone(struct race_clocks *c, struct race_vector *v)
 {
-    for (; c->exits; c->exits--)
-        if (!give(c, c->exited[c->exits - 1], &c->gone, &c->gone_taken))
+    for (; c->exits; c->exits--) {
+        const uint32_t thread = c->exited[c->exits - 1];
+        if (!give(c, thread, &c->gone, &c->gone_taken))
             return false;
+        begin_epoch(c, thread);
+    }
     if (c->gone)
         join(c, v, c->gone);
     return true;
@@ -299,7 +314,11 @@ bool race_meet_all(struct race_clocks *c)
 
 bool race_arrive(struct race_clocks *c, uint32_t thread, uint32_t barrier)
 {
-    return give(c, thread, &c->arrived[barrier], NULL);
+    c->arrivals = true;
+    if (!give(c, thread, &c->arrived[barrier], NULL))
+        return false;
+    begin_epoch(c, thread);
+    return true;
 }
 
 void race_exit(struct race_clocks *c, uint32_t thread)
@@ -311,7 +330,16 @@ void race_exit(struct race_clocks *c, uint32_t thread)
 bool race_release(struct race_clocks *c, uint32_t thread, uint64_t name)
 {
     struct race_object *o = make_object(c, name);
-    return o && give(c, thread, &o->v, &o->taken);
+    struct race_warp *w = &c->warp[thread / LIR_LANES];
+    if (!o || !give(c, thread, &o->v, &o->taken))
+        return false;
+    if (w->uneven)
+        c->clock[thread]++;
+    else
+        for (uint32_t k = 0, first = thread & ~(LIR_LANES - 1u); k < LIR_LANES; k++)
+            c->clock[first + k]++;
+    w->released = true;
+    return true;
 }
 
 bool race_is_object(const struct race_clocks *c, uint64_t name)
@@ -355,6 +383,7 @@ bool race_copies_release(struct race_clocks *c, uint32_t thread, uint64_t name)
     struct race_object *o = make_object(c, name);
     if (!o || !give(c, thread, &o->v, &o->taken))
         return false;
+    begin_epoch(c, thread);
     o->v->clock[copies] = c->clock[copies]++;
     return true;
 }

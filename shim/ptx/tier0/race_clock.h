@@ -15,7 +15,8 @@ struct race_stamp {
 
 /* What each thread knows of the others' clocks. Whenever all of them have met, all clocks are set to `floor`: what has
  * an earlier one is over for everybody. A warp is even until something orders single lanes of it: then its lanes still
- * have one clock, and know of this interval no more than what their own warp did before `since`. */
+ * have one clock, and know of this interval no more than what their own warp did before `since`. What a lane of it
+ * releases takes all of them to another clock. */
 struct race_vector { /* of clocks, one a slot */
     uint32_t refs;
     uint64_t version; /* changes with its contents, unique */
@@ -25,6 +26,7 @@ struct race_vector { /* of clocks, one a slot */
 struct race_warp {
     uint32_t since;
     bool uneven;
+    bool released; /* so that others may know what it has done since all met */
 };
 struct race_clocks {
     uint32_t threads, slots, barriers;
@@ -36,6 +38,7 @@ struct race_clocks {
     struct race_vector **know;    /* of each thread; shared */
     uint64_t *seen;               /* version of what each thread acquired last */
     struct race_vector **arrived; /* of each barrier: what threads that did not wait knew; NULL: none */
+    bool arrivals;                /* whether there was one in this block */
     struct race_vector *gone; /* what threads that exited knew, but for those in `exited`, which have done so of late */
     uint64_t gone_taken;
     uint32_t *exited, exits;
@@ -72,6 +75,11 @@ bool race_meet(struct race_clocks *c, const uint32_t *thread, uint32_t count, bo
 bool race_meet_all(struct race_clocks *c); /* every thread of them; where nothing is copied asynchronously */
 bool race_arrive(struct race_clocks *c, uint32_t thread, uint32_t barrier); /* at a barrier, which `meet` takes up */
 void race_exit(struct race_clocks *c, uint32_t thread);
+static inline bool race_is_unknown(const struct race_clocks *c, uint32_t thread) /* even, and nobody may know */
+{
+    const struct race_warp *w = &c->warp[thread / LIR_LANES];
+    return !w->uneven && !w->released;
+}
 bool race_release(struct race_clocks *c, uint32_t thread, uint64_t object);
 bool race_acquire(struct race_clocks *c, uint32_t thread, uint64_t object);
 bool race_is_object(const struct race_clocks *c, uint64_t object);

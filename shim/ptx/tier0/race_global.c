@@ -13,34 +13,37 @@ enum { PAGE_CHUNKS = PAGE_WORDS * 4 / RACE_CHUNK, CHUNK_WORDS = RACE_CHUNK / 4 }
 enum { UNIT_WORDS = 8, PAGE_UNITS = PAGE_WORDS / UNIT_WORDS, CHUNK_UNITS = CHUNK_WORDS / UNIT_WORDS };
 
 struct stamp {
-    uint64_t time;  /* releases of the launch before it */
+    uint32_t time;  /* releases of the launch before it */
     uint32_t block; /* the cluster's first one, and 1; 0: none */
     uint32_t pc, clock;
     uint16_t slot; /* of the thread in its cluster */
     uint8_t kind : 2, strong : 1, same : 1;
 };
-struct word { /* or a byte of one that is accessed in parts */
+struct word { /* or a byte of one that is accessed in parts; a line of the cache */
     struct stamp write, read[READERS];
+    uint32_t unused;
 };
-/* Words that have only been accessed as a whole, by lanes side by side: the first one's stamps stand for all, whose
- * slots count up, one every 1 << shift words. Others are split into words of their own. */
+_Static_assert(sizeof(struct word) == 64, "a line");
+/* A piece that has only been accessed as a whole, by lanes side by side: the first one's stamps stand for all, whose
+ * slots count up, one every 1 << shift bytes. Others are split into words of their own. */
 struct unit {
     struct word first;
+    uint32_t same;  /* of each lane's write, in place of the stamp's */
+    uint16_t words; /* where they are in the page's, and 1; 0: it is not split */
     uint8_t shift;
-    uint8_t same; /* of each word's write, in place of the stamp's */
-    bool used, split;
+    bool used;
 };
 struct race_page {
     uint64_t number;
     struct race_page *next;
     pthread_mutex_t lock;
     struct race_first first[PAGE_CHUNKS][RACE_CLASSES];
-    uint16_t used[PAGE_WORDS]; /* bytes that were accessed, four bits a class */
+    uint64_t used[RACE_CLASSES][PAGE_WORDS / 16]; /* bytes that were accessed, a bit each */
     struct unit unit[PAGE_UNITS];
-    struct word (*word)[UNIT_WORDS]; /* of units that are split; NULL: none was */
-    uint16_t *parted;                /* of each word: number of its bytes in `byte`, and 1; NULL: none has */
-    struct word (*byte)[4];
-    unsigned bytes, bytes_room; /* fours of them */
+    struct word (*word)[UNIT_WORDS]; /* of units that are split */
+    struct word (*byte)[4];          /* of words that are accessed in parts */
+    unsigned words, words_room, bytes, bytes_room;
+    uint16_t *parted; /* of each word: where its bytes are, and 1; NULL: none is */
 };
 
 struct race_global {
@@ -67,10 +70,15 @@ struct race_global *race_global_new(uint64_t blocks, uint32_t cluster)
 }
 
 /* Pages of launches that are over: most programs launch again, and fresh memory would cost more than this. */
-enum { SPARE_PAGES = 1 << 10 };
+enum { SPARE_BYTES = 256 << 20 };
 static struct race_page *spare;
-static unsigned spares;
+static size_t spare_bytes;
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static size_t bytes_of(const struct race_page *p)
+{
+    return sizeof *p + p->words_room * sizeof *p->word + p->bytes_room * sizeof *p->byte;
+}
 
 /* A page without any access. */
 static struct race_page *new_page(void)
@@ -79,7 +87,7 @@ static struct race_page *new_page(void)
     struct race_page *p = spare;
     if (p) {
         spare = p->next;
-        spares--;
+        spare_bytes -= bytes_of(p);
     }
     pthread_mutex_unlock(&spare_lock);
     if (!p && (p = calloc(1, sizeof *p)))
@@ -93,31 +101,41 @@ static bool is_used(const struct race_page *p, unsigned chunk)
     return f[0].set || f[1].set || f[2].set || f[3].set;
 }
 
+static void free_parts(struct race_page *p)
+{
+    free(p->word);
+    free(p->byte);
+    p->word = NULL;
+    p->byte = NULL;
+    p->words_room = p->bytes_room = 0;
+}
+
 static void drop_page(struct race_page *p)
 {
-    free(p->parted);
-    free(p->byte);
-    p->parted = NULL;
-    p->byte = NULL;
-    p->bytes = p->bytes_room = 0;
     for (unsigned c = 0; c < PAGE_CHUNKS; c++)
         if (is_used(p, c)) {
             memset(p->first[c], 0, sizeof p->first[c]);
-            memset(&p->used[c * CHUNK_WORDS], 0, CHUNK_WORDS * sizeof p->used[0]);
+            for (unsigned class = 0; class < RACE_CLASSES; class ++)
+                memset(&p->used[class][c * CHUNK_WORDS / 16], 0, CHUNK_WORDS / 2);
             memset(&p->unit[c * CHUNK_UNITS], 0, CHUNK_UNITS * sizeof p->unit[0]);
         }
+    if (p->bytes)
+        memset(p->parted, 0, PAGE_WORDS * sizeof *p->parted);
+    p->words = p->bytes = 0;
     pthread_mutex_lock(&spare_lock);
-    const bool keeps = spares < SPARE_PAGES;
+    if (spare_bytes + bytes_of(p) > SPARE_BYTES)
+        free_parts(p);
+    const bool keeps = spare_bytes + bytes_of(p) <= SPARE_BYTES;
     if (keeps) {
         p->next = spare;
         spare = p;
-        spares++;
+        spare_bytes += bytes_of(p);
     }
     pthread_mutex_unlock(&spare_lock);
     if (keeps)
         return;
     pthread_mutex_destroy(&p->lock);
-    free(p->word);
+    free(p->parted);
     free(p);
 }
 
@@ -264,7 +282,7 @@ static void note_first(struct race_page *p, uint32_t word, const struct stamp *n
 static void note_use(struct race_page *p, uint32_t word, const struct stamp *now, const struct race_block *b,
                      unsigned bytes)
 {
-    p->used[word] |= (uint16_t)(bytes << 4 * race_class((enum t0_access_kind)now->kind, now->strong));
+    p->used[race_class((enum t0_access_kind)now->kind, now->strong)][word / 16] |= (uint64_t)bytes << 4 * (word % 16);
     note_first(p, word, now, b);
 }
 
@@ -275,24 +293,27 @@ static struct race_page *page_of(struct race_global *g, struct race_block *b, ui
     return b->page;
 }
 
-/* The words of a unit; NULL: there is no memory for them. */
-static struct word *split_unit(struct race_page *p, uint32_t unit)
+/* Whole lines of the cache: most accesses touch one. */
+static void *grow_lines(void *old, size_t used, size_t size)
 {
-    struct unit *u = &p->unit[unit];
-    if (u->split)
-        return p->word[unit];
-    if (!p->word && !(p->word = malloc(PAGE_UNITS * sizeof *p->word)))
+    void *p = aligned_alloc(64, size);
+    if (!p)
         return NULL;
-    for (unsigned k = 0; k < UNIT_WORDS; k++) {
-        struct word *w = &p->word[unit][k];
-        *w = u->first;
-        w->write.slot = (uint16_t)(w->write.slot + (k >> u->shift));
-        w->write.same = u->same >> k & 1;
-        for (unsigned j = 0; j < READERS; j++)
-            w->read[j].slot = (uint16_t)(w->read[j].slot + (k >> u->shift));
-    }
-    u->split = u->used = true;
-    return p->word[unit];
+    if (used)
+        memcpy(p, old, used);
+    free(old);
+    return p;
+}
+
+/* What a unit's stamps are at one of its bytes. */
+static void give_lane(const struct unit *u, const struct word *first, unsigned byte, struct word *w)
+{
+    const unsigned lane = byte >> u->shift;
+    *w = *first;
+    w->write.slot = (uint16_t)(w->write.slot + lane);
+    w->write.same = u->same >> lane & 1;
+    for (unsigned j = 0; j < READERS; j++)
+        w->read[j].slot = (uint16_t)(w->read[j].slot + lane);
 }
 
 /* The bytes of a word that is accessed in parts, made of what is known of the word; NULL: there is no memory. */
@@ -304,7 +325,7 @@ static struct word *part_word(struct race_page *p, uint32_t word, const struct w
         return p->byte[p->parted[word] - 1];
     if (p->bytes == p->bytes_room) {
         const unsigned more = p->bytes_room ? 2 * p->bytes_room : 16;
-        struct word(*byte)[4] = realloc(p->byte, more * sizeof *byte);
+        void *byte = grow_lines(p->byte, p->bytes * sizeof *p->byte, more * sizeof *p->byte);
         if (!byte)
             return NULL;
         p->byte = byte;
@@ -315,6 +336,32 @@ static struct word *part_word(struct race_page *p, uint32_t word, const struct w
         part[k] = *whole;
     p->parted[word] = (uint16_t)p->bytes;
     return part;
+}
+
+/* The words of a unit; NULL: there is no memory for them. */
+static struct word *split_unit(struct race_page *p, uint32_t unit)
+{
+    struct unit *u = &p->unit[unit];
+    if (u->words)
+        return p->word[u->words - 1];
+    if (p->words == p->words_room) {
+        const unsigned more = p->words_room ? 2 * p->words_room : 8;
+        void *lines = grow_lines(p->word, p->words * sizeof *p->word, more * sizeof *p->word);
+        if (!lines)
+            return NULL;
+        p->word = lines;
+        p->words_room = more;
+    }
+    struct word *word = p->word[p->words++];
+    u->words = (uint16_t)p->words;
+    for (unsigned k = 0; k < UNIT_WORDS; k++) {
+        give_lane(u, &u->first, 4 * k, &word[k]);
+        struct word *part = u->used && u->shift < 2 ? part_word(p, unit * UNIT_WORDS + k, &word[k]) : NULL;
+        for (unsigned j = 0; j < 4 && part; j++)
+            give_lane(u, &u->first, 4 * k + j, &part[j]);
+    }
+    u->used = true;
+    return word;
 }
 
 /* Some bytes of a word, a bit each; the page is locked. */
@@ -339,7 +386,8 @@ static void visit_word(struct t0_race *r, struct race_global *g, struct race_blo
 static struct stamp stamp_of(const struct race_global *g, const struct race_block *b, uint64_t block,
                              const struct race_access *a)
 {
-    return (struct stamp){.time = g->releases,
+    const uint64_t time = g->releases;
+    return (struct stamp){.time = time < UINT32_MAX ? (uint32_t)time : UINT32_MAX,
                           .block = (uint32_t)block + 1,
                           .pc = a->pc,
                           .clock = race_now(b->clocks, a->slot).clock,
@@ -376,20 +424,21 @@ static bool is_alike(const struct race_global *g, const struct race_block *b, co
     const struct word *w = &u->first;
     if (!u->used)
         return true;
-    return !u->split && u->shift == shift && !clashes(g, b, &w->write, now) &&
+    return !u->words && u->shift == shift && !clashes(g, b, &w->write, now) &&
            (now->kind == T0_READS || (!clashes(g, b, &w->read[0], now) && !clashes(g, b, &w->read[1], now)));
 }
 
-/* 1 << shift words a lane, of a warp that is even: where the lanes of a unit are those that used it before, or none of
- * them is, all of its words fare alike. */
+/* 1 << shift bytes a lane, of a warp that is even: where the lanes of a unit are those that used it before, or none of
+ * them is, all of it fares alike. */
 void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
                               const struct race_access *a, unsigned lanes, uint32_t same)
 {
     enum { UNIT = 4 * UNIT_WORDS };
-    const unsigned shift = (unsigned)__builtin_ctz(a->size / 4);
+    const unsigned shift = (unsigned)__builtin_ctz(a->size);
     struct stamp now = stamp_of(g, b, block, a);
     struct race_access one = *a;
     const uint64_t end = a->address + (uint64_t)lanes * a->size;
+    const unsigned class = race_class((enum t0_access_kind)now.kind, now.strong);
     struct race_page *p = NULL;
     for (uint64_t at = a->address, next; at < end; at = next) {
         if (!p || at / 4 % PAGE_WORDS == 0) {
@@ -399,33 +448,29 @@ void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct r
                 return;
             pthread_mutex_lock(&p->lock);
         }
-        const uint32_t word = at / 4 % PAGE_WORDS, first = (uint32_t)(at - a->address) / a->size;
+        const uint32_t word = at / 4 % PAGE_WORDS, first = (uint32_t)(at - a->address) >> shift;
         struct unit *u = &p->unit[word / UNIT_WORDS];
         next = (at & ~(uint64_t)(UNIT - 1)) + UNIT;
         next = next < end ? next : end;
         now.slot = (uint16_t)(a->slot + first);
         if (next - at == UNIT && (at - a->address) % a->size == 0 && is_alike(g, b, u, &now, shift)) {
-            const uint64_t all = 0x000f000f000f000f << 4 * race_class((enum t0_access_kind)now.kind, now.strong);
-            uint64_t bits[2];
             now.same = false;
-            visit(r, g, b, a, &u->first, &now, 4);
+            visit(r, g, b, a, &u->first, &now, UNIT);
             u->shift = (uint8_t)shift;
             u->used = true;
-            for (unsigned k = 0; now.kind == T0_WRITES && k < UNIT_WORDS; k++)
-                u->same = (uint8_t)((u->same & ~(1u << k)) | (same >> (first + (k >> shift)) & 1) << k);
-            memcpy(bits, &p->used[word], sizeof bits);
-            bits[0] |= all;
-            bits[1] |= all;
-            memcpy(&p->used[word], bits, sizeof bits);
+            if (now.kind == T0_WRITES)
+                u->same = same >> first;
+            p->used[class][word / 16] |= (uint64_t)UINT32_MAX << 4 * (word % 16);
             note_first(p, word, &now, b);
             continue;
         }
-        for (uint64_t k = at; k < next; k += 4) {
-            const unsigned lane = (unsigned)((k - a->address) / a->size);
+        for (uint64_t k = at, stop; k < next; k = stop) {
+            const unsigned lane = (unsigned)(k - a->address) >> shift;
+            stop = a->size < 4 ? k + a->size : (k & ~(uint64_t)3) + 4;
             now.slot = (uint16_t)(a->slot + lane);
             now.same = same >> lane & 1;
             one.lane = a->lane + lane;
-            visit_word(r, g, b, &one, p, (uint32_t)(k / 4 % PAGE_WORDS), &now, 15);
+            visit_word(r, g, b, &one, p, (uint32_t)(k / 4 % PAGE_WORDS), &now, ((1u << (stop - k)) - 1) << k % 4);
         }
     }
     if (p)
@@ -437,8 +482,7 @@ static void close_chunk(struct t0_race *r, const struct race_page *p, unsigned c
     struct race_use u = {.chunk = (p->number * PAGE_WORDS * 4) / RACE_CHUNK + chunk};
     for (unsigned class = 0; class < RACE_CLASSES; class ++) {
         u.first[class] = p->first[chunk][class];
-        for (unsigned k = 0; k < CHUNK_WORDS && u.first[class].set; k++)
-            u.bits[class][k / 16] |= (uint64_t)(p->used[chunk * CHUNK_WORDS + k] >> 4 * class & 15) << 4 * (k % 16);
+        memcpy(u.bits[class], &p->used[class][chunk * CHUNK_WORDS / 16], sizeof u.bits[class]);
     }
     race_history_add(r, &u);
 }

@@ -87,6 +87,9 @@ static void add_reader(const struct race_now *n, struct race_cell *c)
         if (!e->clock || e->slot == n->e.slot || is_over(n, e))
             free = &c->read[k];
     }
+    for (unsigned k = 0; k < READERS && !free && !n->e.strong; k++)
+        if (c->read[k].strong) /* which not all writes race with */
+            free = &c->read[k];
     if (!free && c->read[0].slot / LIR_LANES == c->read[1].slot / LIR_LANES)
         free = &c->read[1]; /* readers of two warps, rather */
     if (free)
@@ -94,7 +97,7 @@ static void add_reader(const struct race_now *n, struct race_cell *c)
 }
 
 /* The first access since all threads met. */
-static void begin_cell(const struct race_now *n, struct race_cell *c)
+static inline void begin_cell(const struct race_now *n, struct race_cell *c)
 {
     c->write[0].clock = c->write[1].clock = c->read[0].clock = c->read[1].clock = 0;
     if (n->e.kind == T0_READS)
@@ -134,32 +137,36 @@ static void visit(const struct race_now *n, struct race_cell *c, const uint8_t *
 
 /* ---- tags -------------------------------------------------------------------------------------- */
 
-/* Of a word that two warps have read since the last barrier of all, and nobody has written: that barrier's clock, and
- * behind it a bit for each of the two. Further warps that read it leave it as it is. */
+/* Of a word that nobody has written since the last barrier of all: that barrier's clock, and behind it a bit for each
+ * warp whose reads leave the word as it is. Once two warps have read it these are all of them: a write that races with
+ * a further read races with one of those. Once two lanes of one warp have, it is that warp, until a collective orders its
+ * lanes. Nobody else can know of an even warp what it has done since the barrier. */
 static uint64_t tag_of(const struct race_block *r, const struct race_cell *c)
 {
     const uint32_t floor = r->clocks->floor, a = c->read[0].slot / LIR_LANES, b = c->read[1].slot / LIR_LANES;
     if (c->latest == UINT32_MAX || c->write[0].clock >= floor || c->write[1].clock >= floor ||
-        c->read[0].clock < floor || c->read[1].clock < floor || a == b)
+        c->read[0].clock < floor || c->read[1].clock < floor || c->read[0].strong || c->read[1].strong)
         return 0;
-    return (uint64_t)floor << 32 | 1u << a | 1u << b;
+    return (uint64_t)floor << 32 | (a == b ? 1u << a : ~0u);
 }
 
-/* Whether reads by these lanes change nothing. */
+/* Whether reads by these lanes of an even warp change nothing. */
 static bool is_settled(const struct race_block *r, uint32_t warp, uint32_t mask, const uint64_t *offset, uint32_t words)
 {
-    const uint64_t floor = (uint64_t)r->clocks->floor << 32, look = UINT64_MAX << 32 | (uint64_t)1 << warp;
-    uint64_t bad = (r->tag[offset[__builtin_ctz(mask)] / 4] ^ floor) & look;
+    const struct race_clocks *c = r->clocks;
+    const uint64_t want = (uint64_t)c->floor << 32 | ~0u;
+    const uint64_t look = UINT64_MAX << 32 | (c->clock[warp * LIR_LANES] == c->floor ? 1u << warp : ~0u);
+    uint64_t bad = (r->tag[offset[__builtin_ctz(mask)] / 4] ^ want) & look;
     if (bad)
         return false;
     if (mask == ~0u && words == 1) {
         for (uint32_t l = 0; l < LIR_LANES; l++)
-            bad |= r->tag[offset[l] / 4] ^ floor;
+            bad |= r->tag[offset[l] / 4] ^ want;
         return !(bad & look);
     }
     T0_FOR_LANES(l, mask)
     for (uint32_t k = 0; k < words; k++)
-        bad |= r->tag[offset[l] / 4 + k] ^ floor;
+        bad |= r->tag[offset[l] / 4 + k] ^ want;
     return !(bad & look);
 }
 
@@ -186,6 +193,26 @@ static struct race_cell *split_cell(struct race_block *r, struct race_cell *c)
     return &r->split[c->split - 1];
 }
 
+/* All of a word, by one lane. */
+static void access_word(const struct race_now *n, struct race_cell *c, const uint8_t *memory, uint32_t first)
+{
+    struct race_block *r = n->r;
+    const uint32_t floor = r->clocks->floor;
+    const uint64_t word = (uint64_t)(c - r->cell);
+    const bool own = n->e.slot == n->thread, unwritten = c->write[0].clock < floor && c->write[1].clock < floor;
+    if (own && c->latest < floor) {
+        c->latest = n->e.clock;
+        begin_cell(n, c);
+    } else if (own && n->e.kind == T0_READS && unwritten && c->latest != UINT32_MAX) {
+        c->latest = c->latest > n->e.clock ? c->latest : n->e.clock;
+        add_reader(n, c);
+    } else {
+        visit(n, c, memory, first, 4);
+    }
+    if (r->tag)
+        r->tag[word] = n->e.kind == T0_READS ? tag_of(r, c) : 0;
+}
+
 static void access(const struct race_now *n, uint32_t size, uint32_t rank, uint64_t offset)
 {
     struct race_block *r = n->r;
@@ -196,9 +223,7 @@ static void access(const struct race_now *n, uint32_t size, uint32_t rank, uint6
         next = (at & ~(uint64_t)3) + 4;
         next = next < end ? next : end;
         if (next - at == 4 && !c->split) {
-            visit(n, c, memory + at, (uint32_t)(at - offset), 4);
-            if (r->tag)
-                r->tag[at / 4] = n->e.kind == T0_READS ? tag_of(r, c) : 0;
+            access_word(n, c, memory + at, (uint32_t)(at - offset));
             continue;
         }
         struct race_cell *part = split_cell(r, c);
@@ -242,7 +267,10 @@ static uint32_t readers_that_count(const struct race_block *r, uint32_t lanes, u
 {
     const uint32_t last = 31 - (uint32_t)__builtin_clz(lanes), rest = lanes & ~(1u << last);
     const uint32_t floor = r->clocks->floor;
-    uint32_t count = 1u << last | (lanes & (0u - lanes)) | (rest ? 1u << (31 - __builtin_clz(rest)) : 0);
+    uint32_t count = 1u << last | (lanes & (0u - lanes));
+    if (size == 4 && !r->cell[offset / 4].split && r->cell[offset / 4].latest < floor)
+        return count;
+    count |= rest ? 1u << (31 - __builtin_clz(rest)) : 0;
     for (uint64_t at = offset / 4; at < (offset + size) / 4; at++) {
         const struct race_cell *c = &r->cell[at];
         if (c->split || c->latest == UINT32_MAX || c->write[0].clock >= floor || c->write[1].clock >= floor)
@@ -272,9 +300,10 @@ void t0_race_shared_row(struct t0_warp *w, const struct lir_insn *i, const struc
     const struct t0_part p = {.size = row->size, .kind = row->kind, .strong = row->strong, .shared = true};
     const uint32_t rank = race_rank_of(w), first_slot = race_slot_of(w, r, 0);
     const bool plain = row->kind == T0_READS && r->tag && row->whole && race_is_even(r->clocks, first_slot);
-    if (plain && is_settled(r, w->index, row->mask, offset, row->size / 4))
+    if (plain && race_is_unknown(r->clocks, first_slot) && is_settled(r, w->index, row->mask, offset, row->size / 4))
         return;
     w->at = i;
+    struct race_now n = now_of(w, r, i, 0, &p);
     for (uint32_t left = row->mask, lanes; left; left &= ~lanes) {
         lanes = plain ? with_same_address(left, offset) : left & (0u - left);
         const uint32_t first = (uint32_t)__builtin_ctz(lanes);
@@ -282,7 +311,9 @@ void t0_race_shared_row(struct t0_warp *w, const struct lir_insn *i, const struc
                                                    : lanes;
         T0_FOR_LANES(l, those)
         {
-            const struct race_now n = now_of(w, r, i, l, &p);
+            n.lane = l;
+            n.thread = n.e.slot = first_slot + l;
+            n.e.clock = race_now(r->clocks, first_slot + l).clock;
             access(&n, row->size, rank, offset[l]);
             if (row->strong && row->kind != T0_READS)
                 t0_race_release(w, l, rank * LIR_CLUSTER_STRIDE + offset[l]);

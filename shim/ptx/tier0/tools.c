@@ -98,22 +98,38 @@ static enum where where_is(uint64_t low, uint64_t high, const void *base, uint64
     return high <= from || low >= to ? OUTSIDE : low >= from && high <= to ? INSIDE : ACROSS;
 }
 
+static void find_bounds(struct t0_row *row)
+{
+    row->low = UINT64_MAX;
+    row->high = row->bits = 0;
+    for (unsigned l = 0; l < LIR_LANES && row->mask == ~0u; l++) {
+        const uint64_t at = row->address[l];
+        row->bits |= at;
+        row->low = at < row->low ? at : row->low;
+        row->high = at > row->high ? at : row->high;
+    }
+    if (row->mask == ~0u)
+        return;
+    T0_FOR_LANES(l, row->mask)
+    {
+        const uint64_t at = row->address[l];
+        row->bits |= at;
+        row->low = at < row->low ? at : row->low;
+        row->high = at > row->high ? at : row->high;
+    }
+}
+
 /* Rows that lie in the block's own shared memory or in global memory as a whole; others lane by lane. */
 void t0_tools_race_row(struct t0_warp *w, const struct lir_insn *i, struct t0_row *row)
 {
     const struct t0_block *b = w->block;
-    uint64_t low = UINT64_MAX, high = 0, offset[LIR_LANES], odd = row->size & 3;
-    T0_FOR_LANES(l, row->mask)
-    {
-        const uint64_t at = row->address[l];
-        odd |= at & 3;
-        low = at < low ? at : low;
-        high = at > high ? at : high;
-    }
-    if (!row->mask || high + row->size < high)
+    uint64_t offset[LIR_LANES];
+    if (!row->bounded)
+        find_bounds(row);
+    const uint64_t low = row->low, high = row->high + row->size;
+    if (!row->mask || high < row->high)
         return;
-    high += row->size;
-    row->whole = !odd;
+    row->whole = !((row->bits | row->size) & 3);
     if (row->shared && high <= w->shared_size) {
         t0_race_shared_row(w, i, row, row->address);
         return;

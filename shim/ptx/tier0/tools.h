@@ -21,6 +21,9 @@ struct t0_row { /* an access of lanes of a warp that they may make */
     enum t0_access_kind kind;
     bool shared, strong; /* as t0_part's */
     bool whole;          /* words, all of them: sizes and addresses are multiples of 4 */
+    /* Where the caller knows it, of at least these lanes: lowest and highest address, bits of all of them. */
+    bool bounded;
+    uint64_t low, high, bits;
 };
 
 void t0_tools_begin(struct t0_block *b); /* before its first warp; the blocks of a cluster have their places */

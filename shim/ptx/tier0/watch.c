@@ -260,6 +260,7 @@ static bool find_row(struct t0_warp *w, const struct lir_insn *i, struct t0_row 
     row->kind = p[0].kind;
     row->shared = p[0].shared;
     row->strong = is_strong(i);
+    row->bounded = false;
     const uint64_t offset = (uint64_t)(int64_t)i->imm;
     const bool narrow = i->op <= LIR_ST_ANY
                             ? (i->op >= LIR_LDS_8 && i->op <= LIR_LDS_64) ||

@@ -85,6 +85,7 @@ void lir_lower_free(struct lir_lower *l)
     free(l->areas.p);
     ptx_calls_free(&l->reached);
     free(l->reg);
+    free(l->read);
     free(l->slot);
     free(l->block_pc);
     free(l->layout);

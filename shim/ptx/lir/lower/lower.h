@@ -43,6 +43,7 @@ struct lir_lower {
     struct lir_fn fn; /* its record so far */
     uint32_t index;   /* its index */
     uint32_t *reg;    /* row of every PTX register */
+    bool *read;       /* whether anything reads it */
     uint32_t *slot;   /* byte in the lane slot: params, then results, then .param locals */
     uint32_t arg_top; /* bytes of the slot given out */
     uint32_t temp[LIR_CLASSES][3], used[LIR_CLASSES];

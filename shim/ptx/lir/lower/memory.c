@@ -212,9 +212,11 @@ static uint32_t vector_source(struct lir_lower *l, const struct ptx_opnd *d, con
 /* The elements of a vector are atomic one by one. */
 static void lower_atom(struct lir_lower *l, const struct ptx_instr *i)
 {
-    bool returns = i->op == PTX_OP_ATOM;
-    enum lir_class c = lir_class_of(i->type[0]);
     const struct ptx_opnd *d = &i->dst[0], *v = &i->src[1];
+    /* Compilers write atom where nobody wants the result, too. */
+    const bool unread = d->kind == PTX_O_REG && !l->read[d->reg] && i->sem != PTX_ACQUIRE && i->sem != PTX_ACQ_REL;
+    bool returns = i->op == PTX_OP_ATOM && !unread;
+    enum lir_class c = lir_class_of(i->type[0]);
     unsigned n = v->kind == PTX_O_VEC ? v->n : 1;
     if (!lir_atom_known(i->sub, i->type[0]))
         lir_fail(l, "atomic operation is not defined for .%s", ptx_type_name(i->type[0]));

@@ -153,6 +153,14 @@ static void find_gen_kill(struct live *v, uint32_t b, uint32_t pos, int32_t reg,
         *gen |= bit;
 }
 
+static void find_read(struct live *v, uint32_t b, uint32_t pos, int32_t reg, bool def, bool certain)
+{
+    (void)b;
+    (void)pos;
+    (void)certain;
+    v->l->read[reg] |= !def;
+}
+
 static void widen(struct live *v, uint32_t reg, uint32_t from, uint32_t to)
 {
     if (from < v->start[reg])
@@ -252,6 +260,7 @@ static void find_intervals(struct live *v)
 {
     struct lir_lower *l = v->l;
     visit_all(v, find_wide);
+    visit_all(v, find_read);
     v->words = (v->nwide + 63) / 64;
     size_t cells = (size_t)l->f->nblock * v->words + 1;
     v->gen = calloc(cells, sizeof *v->gen);
@@ -283,11 +292,13 @@ void lir_allocate_rows(struct lir_lower *l)
     v.pos = calloc(f->nblock + 1, sizeof *v.pos);
     struct interval *by_s = calloc(some, sizeof *by_s), *by_e = calloc(some, sizeof *by_e);
     l->reg = realloc(l->reg, some * sizeof *l->reg);
-    bool ok = v.start && v.end && v.wide && v.defined && v.pos && by_s && by_e && l->reg;
+    l->read = realloc(l->read, some * sizeof *l->read);
+    bool ok = v.start && v.end && v.wide && v.defined && v.pos && by_s && by_e && l->reg && l->read;
     if (ok) {
         memset(v.start, 0xff, some * sizeof *v.start);
         memset(v.end, 0xff, some * sizeof *v.end);
         memset(l->reg, 0, some * sizeof *l->reg);
+        memset(l->read, 0, some * sizeof *l->read);
         for (uint32_t k = 0; k < f->nblock && l->layout[k] != LIR_NONE; k++) {
             v.pos[l->layout[k]] = at;
             at += f->block[l->layout[k]].count + 1; /* the end of a block is a point of its own */

@@ -54,21 +54,34 @@ static struct t0_block *block_of(const struct t1_block *b)
     return k;
 }
 
-static void find_addresses(const struct t1_row *row, bool narrow, uint64_t address[LIR_LANES])
+enum { FAR = 1 << 26 };
+
+/* Of lanes at equal distances the ends say where all of them are, unless an address of 32 bits wraps around. */
+static void find_addresses(const struct t1_row *row, bool narrow, struct t0_row *r)
 {
-    if (row->wide)
+    uint64_t *address = r->address;
+    if (row->wide) {
         for (unsigned l = 0; l < LIR_LANES; l++)
             address[l] = row->wide[l] + row->first[0];
-    else if (row->narrow)
+    } else if (row->narrow) {
         for (unsigned l = 0; l < LIR_LANES; l++)
-            address[l] = row->narrow[l] + (uint32_t)row->first[0];
-    else
-        for (unsigned h = 0; h < 2; h++)
+            address[l] = (uint32_t)(row->narrow[l] + (uint32_t)row->first[0]);
+    } else {
+        const uint64_t bits = narrow ? UINT32_MAX : UINT64_MAX, most = (uint64_t)row->stride * (LIR_LANES / 2 - 1);
+        r->low = UINT64_MAX;
+        r->high = 0;
+        r->bits = (uint64_t)row->stride;
+        for (unsigned h = 0; h < 2; h++) {
+            const uint64_t from = row->first[h] & bits, to = (row->first[h] + most) & bits;
+            const uint64_t low = from < to ? from : to, high = from < to ? to : from;
             for (unsigned l = 0; l < LIR_LANES / 2; l++)
-                address[16 * h + l] = row->first[h] + (uint64_t)row->stride * l;
-    if (narrow)
-        for (unsigned l = 0; l < LIR_LANES; l++)
-            address[l] = (uint32_t)address[l];
+                address[16 * h + l] = (row->first[h] + (uint64_t)row->stride * l) & bits;
+            r->low = low < r->low ? low : r->low;
+            r->high = high > r->high ? high : r->high;
+            r->bits |= row->first[h];
+        }
+        r->bounded = r->high - r->low <= UINT32_MAX / 2 && row->stride < FAR && row->stride > -FAR;
+    }
 }
 
 void t1_service_race(struct t1_block *b, uint32_t warp, uint32_t mask, const struct t1_row *row,
@@ -81,14 +94,14 @@ void t1_service_race(struct t1_block *b, uint32_t warp, uint32_t mask, const str
                                      .elements = row->elements,
                                      .wide = row->elements && at->bytes / row->elements == 8,
                                      .value = row->value};
-    struct t0_row r = {.mask = mask,
-                       .size = at->bytes,
-                       .kind = at->what & T1_WATCH_UPDATES  ? T0_UPDATES
-                               : at->what & T1_WATCH_WRITES ? T0_WRITES
-                                                            : T0_READS,
-                       .shared = (at->what & T1_WATCH_SHARED) != 0,
-                       .strong = (at->what & T1_WATCH_UPDATES) != 0};
-    find_addresses(row, at->what & T1_WATCH_32, r.address);
+    struct t0_row r; /* each of its bytes set would cost as much as some rows */
+    r.mask = mask;
+    r.size = at->bytes;
+    r.kind = at->what & T1_WATCH_UPDATES ? T0_UPDATES : at->what & T1_WATCH_WRITES ? T0_WRITES : T0_READS;
+    r.shared = (at->what & T1_WATCH_SHARED) != 0;
+    r.strong = (at->what & T1_WATCH_UPDATES) != 0;
+    r.bounded = false;
+    find_addresses(row, at->what & T1_WATCH_32, &r);
     w->l.mask = mask;
     w->at = i;
     w->stored = &stored;
