@@ -139,8 +139,8 @@ static void visit(const struct race_now *n, struct race_cell *c, const uint8_t *
 
 /* Of a word that nobody has written since the last barrier of all: that barrier's clock, and behind it a bit for each
  * warp whose reads leave the word as it is. Once two warps have read it these are all of them: a write that races with
- * a further read races with one of those. Once two lanes of one warp have, it is that warp, until a collective orders its
- * lanes. Nobody else can know of an even warp what it has done since the barrier. */
+ * a further read races with one of those. Once two lanes of one warp have, it is that warp, until a collective orders
+ * its lanes. Nobody else can know of an even warp what it has done since the barrier. */
 static uint64_t tag_of(const struct race_block *r, const struct race_cell *c)
 {
     const uint32_t floor = r->clocks->floor, a = c->read[0].slot / LIR_LANES, b = c->read[1].slot / LIR_LANES;
