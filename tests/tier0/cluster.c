@@ -72,6 +72,19 @@ static const char pairs[] = KERNEL(
           "mbarrier.test_wait.parity.shared.b64 %p5, [bar], 0; selp.u32 %r24, 1, 0, %p5;\n" STORE("%r24"));
 static uint32_t pairs_want(uint32_t i) { return rank(i) % 2 == 0; }
 
+/* A generic address has the place in shared memory in its low 24 bits, and stands for it where an mbarrier is. */
+static const char window[] = KERNEL(
+    START "mov.u64 %rd5, bar; cvta.shared.u64 %rd6, %rd5; and.b64 %rd7, %rd6, 0xffffff; setp.eq.u64 %p2, %rd7, %rd5;\n"
+          "@%p1 mbarrier.init.shared::cta.b64 [%rd6], 64; bar.sync 0; mbarrier.arrive.shared::cta.b64 _, [%rd6];\n"
+          "W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [bar], 0; @!%p3 bra W;\n"
+          "mapa.u64 %rd8, %rd6, %r12; and.b64 %rd8, %rd8, 0xffffff; setp.eq.and.u64 %p2, %rd8, %rd5, %p2;\n"
+          "selp.u32 %r20, 1, 0, %p2;\n" SYNC STORE("%r20"));
+static uint32_t window_want(uint32_t i)
+{
+    (void)i;
+    return 1;
+}
+
 /* Ring exchange: st.async into the next block, whose mbarrier counts the bytes; the arrival of the sender is remote,
  * too. Ten rounds. */
 static const char exchange[] = KERNEL(
@@ -356,6 +369,7 @@ int main(void)
         uint32_t (*want)(uint32_t);
     } all[] = {{"ring of loads and stores", ring, ring_want},
                {"histogram in rank 0", histogram, histogram_want},
+               {"generic addresses of shared memory", window, window_want},
                {"arrivals at the even block of a pair", pairs, pairs_want},
                {"ring of st.async and remote arrivals", exchange, exchange_want},
                {"ring of red.async", reduced, reduced_want},

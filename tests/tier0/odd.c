@@ -144,6 +144,7 @@ int main(void)
                 "k") "{ .param .b64 a; .param .b64 b; st.param.b64 [a], %rd0;\n"
                      "call.uni (b), cudaGetParameterBufferV2, (a); }\n" END,
             "call of `cudaGetParameterBufferV2`, which this device runtime");
-    refused("tensor memory shifted", KERNEL("tcgen05.shift.cta_group::1.down [%r1];"), "not supported");
+    refused("tensor memory shifted", KERNEL("tcgen05.shift.cta_group::1.down [%r1];"),
+            "from which side a row is taken");
     return t0t_done();
 }

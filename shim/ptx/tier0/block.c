@@ -110,15 +110,25 @@ static void fill_row(const struct t0_block *b, unsigned warp, const struct lir_r
         memset(row + 256, 0, 256);
 }
 
+static void *map_shared(size_t size)
+{
+    uint8_t *p = t0_reserve_shared(0, size);
+    if (p && mprotect(p, size, PROT_READ | PROT_WRITE)) {
+        munmap(p, size);
+        p = NULL;
+    }
+    return p;
+}
+
 /* Grows one of the block's buffers; it only ever grows. */
-static bool grow_buffer(uint8_t **p, size_t *have, size_t want)
+static bool grow_buffer(uint8_t **p, size_t *have, size_t want, void *(*map_it)(size_t size))
 {
     if (*have >= want)
         return true;
     want = (want + 65535) & ~(size_t)65535;
     unmap(*p, *have);
     *have = 0;
-    *p = map(want);
+    *p = map_it(want);
     if (!*p)
         return false;
     *have = want;
@@ -138,13 +148,13 @@ static bool prepare(struct t0_block *b, const struct t0_grid *g)
     size_t stride = (((size_t)rec->regs_size + 63) & ~(size_t)63) | 64;
     b->filled &= stride == b->regs_stride;
     b->regs_stride = stride;
-    if (!grow_buffer(&b->regs, &b->regs_room, b->regs_stride * b->nwarp))
+    if (!grow_buffer(&b->regs, &b->regs_room, b->regs_stride * b->nwarp, map))
         return false;
     b->filled &= b->regs == before;
-    if (!grow_buffer(&b->shared, &b->shared_room, t0_shared_room(rec, g->dynamic_shared)))
+    if (!grow_buffer(&b->shared, &b->shared_room, t0_shared_room(rec, g->dynamic_shared), map_shared))
         return false;
     b->local_stride = rec->local_size ? rec->local_size + 64 : 0;
-    return !b->local_stride || grow_buffer(&b->local, &b->local_room, b->local_stride * b->nwarp * LIR_LANES);
+    return !b->local_stride || grow_buffer(&b->local, &b->local_room, b->local_stride * b->nwarp * LIR_LANES, map);
 }
 
 /* Makes the resident block k one of its cluster; alone it is one of its own. */

@@ -64,14 +64,25 @@ struct t0_arena { /* of one resident cluster */
     size_t open[LIR_CLUSTER_MAX]; /* bytes of each block that are accessible */
 };
 
+/* Programs take a place in shared memory from the low bits of its generic address (ThunderKittens, for matrix
+ * descriptors), so that the windows begin at multiples of their size. */
+uint8_t *t0_reserve_shared(size_t below, size_t range)
+{
+    const size_t align = LIR_CLUSTER_STRIDE, most = range + align;
+    uint8_t *p = mmap(NULL, most, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    const size_t spare = (0 - (uintptr_t)(p + below)) & (align - 1);
+    if (spare)
+        munmap(p, spare);
+    munmap(p + spare + range, align - spare);
+    return p + spare + below;
+}
+
 static bool open_memory(struct t0_arena *a, uint32_t blocks, size_t want)
 {
-    if (!a->base) {
-        void *p = mmap(NULL, RANGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p == MAP_FAILED)
-            return false;
-        a->base = (uint8_t *)p + BELOW;
-    }
+    if (!a->base && !(a->base = t0_reserve_shared(BELOW, RANGE)))
+        return false;
     want = (want + PAGE - 1) & ~(size_t)(PAGE - 1);
     for (uint32_t k = 0; k < blocks; k++) {
         if (want <= a->open[k])

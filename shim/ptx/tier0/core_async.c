@@ -7,6 +7,8 @@ uint8_t *t0_shared_at(struct t0_warp *w, const struct lir_insn *i, unsigned lane
                       unsigned align)
 {
     uint8_t *p = a < w->shared_size && size <= w->shared_size - a ? w->shared + a : t0_far_shared(w, a, size);
+    if (!p && a >> 32) /* a generic address where one of shared memory belongs: devices take its low bits */
+        p = t0_generic_shared(w, a, size);
     if (!p)
         t0_raise(w, i, T0_FAULT_SHARED, lane, a);
     if (a & (align - 1))

@@ -171,6 +171,9 @@ bool t0_arenas_prepare(struct t0_worker *w, const struct t0_grid *g, uint64_t co
 uint8_t *t0_arena_base(const struct t0_worker *w, uint64_t cluster); /* rank 0 of the n-th resident cluster */
 bool t0_arena_holds(const struct t0_worker *w, const void *p);       /* reserved for an arena, accessible or not */
 void t0_arenas_free(struct t0_worker *w);
+/* Addresses for shared memory, not accessible yet: `below` bytes behind the start of `range`, a multiple of
+ * LIR_CLUSTER_STRIDE; NULL: none. munmap gives them back. */
+uint8_t *t0_reserve_shared(size_t below, size_t range);
 /* Host address of `size` bytes at a shared::cluster address that is not the block's own, or at a generic address of
  * any block's shared memory; NULL: there are none. */
 uint8_t *t0_far_shared(const struct t0_warp *w, uint64_t a, uint64_t size);

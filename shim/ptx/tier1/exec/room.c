@@ -27,10 +27,9 @@ static bool shared_room(struct t1_room *r, size_t want)
 {
     want = (want + PAGE - 1) & ~(size_t)(PAGE - 1);
     if (!r->shared) {
-        uint8_t *range = reserve(T1_SHARED_RANGE, PROT_NONE);
-        if (!range)
+        r->shared = t0_reserve_shared(T1_SHARED_BELOW, T1_SHARED_RANGE);
+        if (!r->shared)
             return false;
-        r->shared = range + T1_SHARED_BELOW;
     }
     if (want > r->shared_room) {
         if (mprotect(r->shared, want, PROT_READ | PROT_WRITE))
