@@ -1,157 +1,11 @@
-/* Tensor memory and its products (tcgen05): shapes of loads and stores against each other and the ISA's figures, all
- * kinds of products against sums by single elements, block scales, columns given out, wrong descriptors. */
-#include "tier0/kernels.h"
-
-#include <math.h>
+/* Products by tensor memory (tcgen05): all kinds against sums by single elements, block scales, zeroed columns, pairs
+ * of blocks, columns given out, wrong descriptors. */
+#include "tier0/tcgen05.h"
 
 #ifndef ROUNDS
 #define ROUNDS 10 /* of each kind */
 #endif
-enum { THREADS = 128, A_AT = 0, B_AT = 16384, S_AT = 32768, E_AT = S_AT + 2048, SMEM = 40960 };
 static uint8_t shared[SMEM];
-static uint32_t words[128 * 128 + 2 * SMEM / 4]; /* in: sums before, then shared memory */
-static uint32_t result[2 * THREADS * 128];
-
-static uint64_t seed = 987654321u;
-static uint32_t any(uint32_t n)
-{
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(seed >> 33) % n;
-}
-
-#define BEGIN \
-    "%s.reg .b32 %%z<128>; .shared .align 1024 .b8 s[40960]; .shared .align 8 .b64 bar;\n" \
-    ".shared .align 4 .b32 at; mov.u32 %%r2, s; shl.b32 %%r3, %%r1, 2; add.u32 %%r4, %%r2, %%r3; mov.u32 %%r5, 0;\n" \
-    "cvt.u64.u32 %%rd2, %%r3; add.u64 %%rd2, %%rd31, %%rd2; add.u64 %%rd2, %%rd2, 65536;\n" \
-    "F: ld.global.u32 %%r6, [%%rd2]; st.shared.u32 [%%r4], %%r6; add.u64 %%rd2, %%rd2, 512;\n" \
-    "add.u32 %%r4, %%r4, 512; add.u32 %%r5, %%r5, 1; setp.lt.u32 %%p1, %%r5, 80; @%%p1 bra F;\n" \
-    "shr.u32 %%r10, %%r1, 5; setp.ne.u32 %%p3, %%r10, 0; setp.ne.u32 %%p4, %%r1, 0;\n" \
-    "@%%p4 bra N; mbarrier.init.shared::cta.b64 [bar], 1; N: @%%p3 bra G;\n" \
-    "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [at], 512;\n" \
-    "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\nG: bar.sync 0; ld.shared.u32 %%r11, [at];\n" \
-    "shl.b32 %%r12, %%r10, 21; add.u32 %%r13, %%r11, %%r12; fence.proxy.async;\n" \
-    "shl.b32 %%r8, %%r1, 9; cvt.u64.u32 %%rd4, %%r8; add.u64 %%rd3, %%rd4, %%rd31; add.u64 %%rd4, %%rd4, %%rd30;\n"
-#define HEAD_100 ".version 8.7\n.target sm_100a\n.address_size 64\n"
-#define FINISH "bar.sync 0; @%%p3 bra Z; tcgen05.dealloc.cta_group::1.sync.aligned.b32 %%r11, 512;\nZ: ret;\n}\n"
-
-static char text_of[32768];
-static size_t length;
-#define PUT(...) length += (size_t)snprintf(text_of + length, sizeof text_of - length, __VA_ARGS__)
-
-static void registers(unsigned n)
-{
-    PUT("{");
-    for (unsigned k = 0; k < n; k++)
-        PUT("%s%%z%u", k ? ", " : "", k);
-    PUT("}");
-}
-
-/* ---- loads and stores ---- */
-
-static const struct {
-    const char *name;
-    unsigned each;
-} shapes[] = {{"32x32b", 1}, {"16x64b", 1}, {"16x128b", 2}, {"16x256b", 4}, {"16x32bx2", 1}};
-
-/* Stored as 32x32b, loaded as the shape; each word is its lane and column. */
-static void shape(unsigned s, unsigned x, bool pack)
-{
-    const unsigned n = shapes[s].each * x;
-    unsigned bad = 0;
-    struct args a = {result, words, 0};
-    length = 0;
-    for (unsigned t = 0; t < THREADS; t++)
-        for (unsigned c = 0; c < 128; c++)
-            words[t * 128 + c] = t * 1000 + c;
-    PUT(BEGIN, HEAD_100 ENTRY("k"));
-    for (unsigned k = 0; k < 128; k++)
-        PUT("ld.global.u32 %%z%u, [%%rd3+%u];\n", k, 4 * k);
-    PUT("tcgen05.st.sync.aligned.32x32b.x128.b32 [%%r13], ");
-    registers(128);
-    PUT(";\ntcgen05.wait::st.sync.aligned;\ntcgen05.ld.sync.aligned.%s.x%u%s.b32 ", shapes[s].name, x,
-        pack ? ".pack::16b" : "");
-    registers(n);
-    PUT(s == 4 ? ", [%%r13+2], 64;\n" : ", [%%r13+2];\n");
-    PUT("tcgen05.wait::ld.sync.aligned;\n");
-    for (unsigned k = 0; k < n; k++)
-        PUT("st.global.u32 [%%rd4+%u], %%z%u;\n", 4 * k, k);
-    PUT(FINISH);
-    if (!t0t_once(text_of, "k", 1, THREADS, &a, NULL))
-        return;
-    for (unsigned t = 0; t < THREADS; t++)
-        for (unsigned r = 0; r < n; r++) {
-            const unsigned l = t % 32;
-            unsigned row = l, col = r;
-            if (s == 1) /* two words of a row; lanes 0, 2 of four have row l / 4, lanes 1, 3 the one eight below */
-                row = l / 4 + (l & 1 ? 8 : 0), col = 2 * r + (l >> 1 & 1);
-            else if (s == 2)
-                row = l / 4 + (r & 1 ? 8 : 0), col = (r >> 1) * 4 + l % 4;
-            else if (s == 3)
-                row = l / 4 + (r & 2 ? 8 : 0), col = (r >> 2) * 8 + l % 4 * 2 + (r & 1);
-            else if (s == 4)
-                row = l % 16, col = r + (l >= 16 ? 64 : 0);
-            row += t / 32 * 32;
-            const uint32_t low = row * 1000 + 2 + (pack ? 2 * col : col),
-                           want = pack ? (low & 0xffff) | (low + 1) << 16 : low;
-            bad += result[t * 128 + r] != want;
-        }
-    check(!bad, "tcgen05.ld .%s.x%u%s", shapes[s].name, x, pack ? " packed" : "");
-}
-
-/* Columns of a lane loaded with the least or the greatest of them, NaNs and zeros of both signs among them. */
-static void reduced(const char *how, char type, bool max, bool abs, bool nan)
-{
-    static const uint32_t odd[] = {0, 0x80000000, 0x7fc00001, 0xffc00000, 0x7f800000, 0xff800000, 1, 0x80000001};
-    unsigned bad = 0;
-    struct args a = {result, words, 0};
-    length = 0;
-    for (unsigned x = 0; x < 128 * 128; x++)
-        words[x] = any(4) ? any(0x40000000) << 2 | any(4) : odd[any(8)];
-    for (unsigned x = 0; x < 128 * 8; x++) /* some lanes are nothing but those */
-        words[x / 8 * 128 + x % 8] = x / 8 % 4 ? words[x / 8 * 128 + x % 8] : odd[any(4)];
-    PUT(BEGIN, HEAD_100 ENTRY("k"));
-    for (unsigned k = 0; k < 8; k++)
-        PUT("ld.global.u32 %%z%u, [%%rd3+%u];\n", k, 4 * k);
-    PUT("tcgen05.st.sync.aligned.32x32b.x8.b32 [%%r13], ");
-    registers(8);
-    PUT(";\ntcgen05.wait::st.sync.aligned;\ntcgen05.ld.red.sync.aligned.32x32b.x8.%s ", how);
-    registers(8);
-    PUT(", %%z9, [%%r13];\ntcgen05.wait::ld.sync.aligned;\n");
-    for (unsigned k = 0; k < 10; k++)
-        PUT("st.global.u32 [%%rd4+%u], %%z%u;\n", 4 * k, k);
-    PUT(FINISH);
-    if (!t0t_once(text_of, "k", 1, THREADS, &a, NULL))
-        return;
-    for (unsigned t = 0; t < THREADS; t++) {
-        const uint32_t *v = &words[t * 128];
-        uint32_t want = 0;
-        bool some = false, seen = false;
-        for (unsigned k = 0; k < 8; k++) {
-            uint32_t u = abs ? v[k] & 0x7fffffff : v[k];
-            float f, g;
-            memcpy(&f, &u, 4);
-            memcpy(&g, &want, 4);
-            bad += result[t * 128 + k] != v[k];
-            if (type == 'f' && isnan(f)) {
-                seen = true;
-                continue;
-            }
-            const bool less = type == 'u'   ? u < want
-                              : type == 's' ? (int32_t)u < (int32_t)want
-                              : f == g      ? u >> 31 > want >> 31
-                                            : f < g;
-            if (!some || (u != want && less != max))
-                want = u;
-            some = true;
-        }
-        if (!some || (nan && seen))
-            want = 0x7fffffff;
-        bad += result[t * 128 + 9] != want;
-    }
-    check(!bad, "tcgen05.ld.red %s: %u wrong", how, bad);
-}
-
-/* ---- products ---- */
 
 enum { F16, BF16, TF32, E4M3, E5M2, E2M3, E3M2, E2M1, S8, U8, FP4 };
 static const unsigned bits_in[] = {16, 16, 32, 8, 8, 8, 8, 8, 8, 8, 4};
@@ -164,6 +18,7 @@ struct product {
     bool ue8m0, f16, add, tensor_a;
     bool sparse, ws;
     unsigned selector; /* of a sparse product of 16 or 32 bits */
+    uint64_t zero;     /* .ws: which columns of B are zeros */
     unsigned swizzle;  /* as descriptors number them */
 };
 
@@ -238,7 +93,7 @@ static uint32_t instruction_descriptor(const struct product *p)
                  p->n / 8 << 17 | p->m / 16 << 24;
     if (p->scales)
         return d | (uint32_t)p->ue8m0 << 23;
-    return d | (whole ? 2u : !p->f16) << 4;
+    return d | (whole ? 2u : !p->f16) << 4 | (p->zero >> 56 ? 3u << 30 : 0);
 }
 
 static float fa[128][128], fb[256][128], sa[128][4], sb[256][4];
@@ -297,6 +152,17 @@ static void draw_chunk(const struct product *p, unsigned row, unsigned chunk, un
     }
 }
 
+/* A mask by the ISA's words: spans written one after the other from the lowest bit, of which the first `start` fall. */
+static bool zeroed(const struct product *p, unsigned column)
+{
+    const unsigned each = p->n * p->m / 128, part = column / each;
+    unsigned left = (p->zero >> 8 * part & 255) + column % each;
+    bool zeros = p->zero >> (32 + part) & 1;
+    for (unsigned span; (span = 1 + (zeros ? p->zero >> 40 & 255 : p->zero >> 48 & 255)) <= left; zeros = !zeros)
+        left -= span;
+    return p->zero >> 39 & 1 && zeros;
+}
+
 /* The lane and column of a sum. */
 static unsigned sum_place(const struct product *p, unsigned r, unsigned c)
 {
@@ -334,11 +200,12 @@ static bool product(const struct product *p)
             uint8_t *chunk = shared + chunk_place(A_AT, p->swizzle, p->m, r, c / per);
             put_element(chunk, p->a, c % per, bits);
         }
-    for (unsigned r = 0; r < p->n; r++)
+    const unsigned shift = p->zero >> 56, rows = p->n + (shift ? 32 : 0);
+    for (unsigned r = 0; r < rows; r++)
         for (unsigned c = 0; c < k; c++) {
             uint32_t bits;
             fb[r][c] = number(p->b, &bits);
-            put_element(shared + chunk_place(B_AT, p->swizzle, p->n, r, c / per), p->b, c % per, bits);
+            put_element(shared + chunk_place(B_AT, p->swizzle, rows, r, c / per), p->b, c % per, bits);
         }
     /* scales: row r of A is row r % 32 of the r / 32-th group of 32 rows, words of 4 bytes, 16 bytes a row */
     for (unsigned r = 0; r < 128; r++)
@@ -360,8 +227,9 @@ static bool product(const struct product *p)
     PUT(";\ntcgen05.wait::st.sync.aligned; tcgen05.fence::before_thread_sync; bar.sync 0;\n"
         "tcgen05.fence::after_thread_sync; add.u32 %%r25, %%r11, 410; @%%p4 bra M; mov.u64 %%rd5, 0x%llx; mov.u64 %%rd6, 0x%llx;\n"
         "mov.u64 %%rd7, 0x%llx; mov.u64 %%rd8, 0x%llx; add.u32 %%r20, %%r11, 400; add.u32 %%r21, %%r11, 404;\n",
-        (unsigned long long)descriptor(A_AT, p->swizzle, p->m), (unsigned long long)descriptor(B_AT, p->swizzle, p->n),
+        (unsigned long long)descriptor(A_AT, p->swizzle, p->m), (unsigned long long)descriptor(B_AT, p->swizzle, rows),
         (unsigned long long)(descriptor(S_AT, 0, 0)), (unsigned long long)(descriptor(S_AT + 512, 0, 0)));
+    PUT("mov.b64 %%rd9, 0x%llx;\n", (unsigned long long)p->zero);
     if (p->scales)
         PUT("tcgen05.cp.cta_group::1.32x128b.warpx4 [%%r20], %%rd7;\n"
             "tcgen05.cp.cta_group::1.32x128b.warpx4 [%%r21], %%rd8;\n");
@@ -373,7 +241,9 @@ static bool product(const struct product *p)
         p->scales          ? "[%r20], [%r21], "
         : !p->ws && any(2) ? "{%r23, %r23, %r23, %r23}, "
                            : "",
-        p->ws && any(2) ? ", 0" : "");
+        p->zero           ? ", %rd9"
+        : p->ws && any(2) ? ", 0"
+                          : "");
     PUT("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];\n"
         "M: mbarrier.try_wait.parity.shared::cta.b64 %%p6, [bar], 0; @!%%p6 bra M;\n"
         "tcgen05.ld.sync.aligned.32x32b.x128.b32 ");
@@ -391,7 +261,8 @@ static bool product(const struct product *p)
             float old, got;
             for (unsigned e = 0; e < k; e++) {
                 const unsigned q = p->scales ? e / (k / p->scales) : 0;
-                sum += (double)fa[r][e] * (double)fb[c][e] * (p->scales ? (double)(sa[r][q] * sb[c][q]) : 1);
+                sum += (zeroed(p, c) ? 0 : (double)fa[r][e] * (double)fb[c + shift][e]) *
+                       (p->scales ? (double)(sa[r][q] * sb[c][q]) : 1);
             }
             if (whole) {
                 const int32_t want = (int32_t)sum + (p->add ? (int32_t)words[at] : 0);
@@ -428,7 +299,13 @@ static void kind(const char *name, const char *kind, unsigned low, unsigned high
         p.ue8m0 = scales && (scales < 4 || any(2));
         p.f16 = p.a == F16 && any(2);
         p.add = any(2);
-        p.swizzle = swizzles[any(sparse ? 3 : 4)]; /* 64 bytes of B are more than a line of 32 */
+        p.swizzle = swizzles[any(sparse ? 3 : 4)];                 /* 64 bytes of B are more than a line of 32 */
+        for (unsigned x = 0; ws && round % 4 == 3 && x < 4; x++) { /* starts within the first span */
+            const uint64_t both = x ? p.zero >> 40 & 0xffff : any(20) | any(20) << 8, first = any(2);
+            p.zero |= both << 40 | 1ull << 39 | first << (32 + x);
+            p.zero |= (uint64_t)any(1 + (both >> (first ? 0 : 8) & 255)) << 8 * x;
+            p.zero |= !x && p.n == 64 ? (uint64_t)any(p.m == 32 ? 17 : 33) << 56 : 0;
+        }
         p.tensor_a = round % 3 == 1 && p.m == 128 && p.a <= BF16;
         tried++;
         good += product(&p);
@@ -528,9 +405,9 @@ int main(void)
          "mov.u32 %%r22, 0x8041690; mov.u64 %%rd5, 0; tcgen05.mma.cta_group::1.kind::f8f6f4 [%%r11], [%%r11], %%rd5, "
          "%%r22, 1;\n",
          T0_FAULT_INSTRUCTION},
-        {"columns of zeros",
+        {"columns of zeros by reserved bits",
          "mov.u32 %%r22, 0x8100490; mov.u64 %%rd5, 0; tcgen05.mma.ws.cta_group::1.kind::f16 [%%r11], %%rd5, %%rd5, "
-         "%%r22, 1, 5;\n",
+         "%%r22, 1, 0x1000000000;\n",
          T0_FAULT_INSTRUCTION},
         {"32 columns of weights that stay",
          "mov.u32 %%r22, 0x8080490; mov.u64 %%rd5, 0; tcgen05.mma.ws.cta_group::1.kind::f16 [%%r11], %%rd5, %%rd5, "
@@ -545,21 +422,6 @@ int main(void)
          "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %%r11, 512;\n"
          "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %%r11, 512;\n",
          T0_FAULT_INSTRUCTION}};
-    for (unsigned s = 0; s < 5; s++) {
-        shape(s, s == 3 ? 8 : 16, false);
-        shape(s, 1, false);
-        shape(s, s == 3 ? 4 : 8, s != 4);
-    }
-    reduced("min.u32", 'u', false, false, false);
-    reduced("max.u32", 'u', true, false, false);
-    reduced("min.s32", 's', false, false, false);
-    reduced("max.s32", 's', true, false, false);
-    for (unsigned how = 0; how < 8; how++) {
-        char text[32];
-        snprintf(text, sizeof text, "%s%s%s.f32", how & 1 ? "max" : "min", how & 2 ? ".abs" : "",
-                 how & 4 ? ".NaN" : "");
-        reduced(text, 'f', how & 1, how & 2, how & 4);
-    }
     for (unsigned way = 0; way < 4; way++) {
         const bool sparse = way & 1, ws = way & 2;
         kind("f16", "f16", F16, BF16, 0, sparse, ws);

@@ -10,6 +10,7 @@ struct job {
     unsigned fa, fb;
     u32 desc; /* the instruction descriptor */
     bool pair, sparse, ws;
+    u64 zero; /* .ws: the zero-column mask descriptor */
 };
 
 static u32 word_of(const struct job *j, unsigned row) { return t0_tile_u32(j->w, j->x, row, j->lane); }
@@ -132,15 +133,45 @@ static void read_a(const struct job *j, struct scratch *s, unsigned rank, struct
         }
 }
 
-/* B, of which each block of a pair has half of the columns. */
+static unsigned shift_of(const struct job *j) { return j->zero >> 56 & 63; }
+
+/* Columns of B that count as zeros: spans of them and of used ones, in turns, in each part of the columns that has
+ * lanes of its own. By the examples of the ISA, whose table has the lengths of both the other way round. */
+static bool is_zeroed(const struct job *j, unsigned part, unsigned column)
+{
+    const unsigned zeros = (j->zero >> 40 & 255) + 1, used = (j->zero >> 48 & 255) + 1;
+    const bool first = j->zero >> (32 + part) & 1;
+    const unsigned skip = j->zero >> 8 * part & 255, at = (column + skip) % (zeros + used);
+    if (skip >= (first ? zeros : used))
+        refuse(j->w, j->i, "zero-column mask: a start behind the first span is not supported");
+    return first ? at < zeros : at >= used;
+}
+
+static void check_mask(const struct job *j)
+{
+    static const uint8_t most[] = {0, 8, 16, 32};
+    if (j->zero & 0xc000007000000000u)
+        refuse(j->w, j->i, "zero-column mask: reserved bits");
+    if (shift_of(j) > most[j->desc >> 30] || (j->m == 32 && shift_of(j) > 16))
+        refuse(j->w, j->i, "zero-column mask: columns are shifted by more than the instruction descriptor has");
+}
+
+/* B, of which each block of a pair has half of the columns. What a mask shifts is read from a later column on. */
 static void read_b(const struct job *j, struct scratch *s, unsigned even)
 {
-    const unsigned parts = j->pair ? 2 : 1, n = j->n / parts;
+    const unsigned parts = j->pair ? 2 : 1, n = j->n / parts, shift = shift_of(j), more = (shift + 15) & ~15u;
+    const bool across = j->desc >> 16 & 1;
     struct matrix m = open_matrix(j->w, j->i, t0_tile_u64(j->w, j->x, LIR_TC_B, j->lane), true);
     for (unsigned p = 0; p < parts; p++) {
         m.window = t0_tile_window(j->w, even + p);
-        read_matrix(&m, s->b + p * n, n, j->k, 1, j->n, j->fb, j->desc >> 16 & 1);
+        read_matrix(&m, s->b + p * n, n + (across ? more : shift), j->k, 1, j->n + more, j->fb, across);
     }
+    for (unsigned k = 0; shift && k < j->k; k++)
+        memmove(s->b + k * j->n, s->b + k * (j->n + more) + shift, j->n * sizeof *s->b);
+    const unsigned each = j->n * j->m / 128;
+    for (unsigned c = 0; j->zero >> 39 & 1 && c < j->n; c++)
+        for (unsigned k = 0; is_zeroed(j, c / each, c % each) && k < j->k; k++)
+            s->b[k * j->n + c] = 0;
 }
 
 static f32 scale_of(const struct job *j, struct t0_tensor *t, u32 address, unsigned row, unsigned block, unsigned id)
@@ -235,10 +266,10 @@ HANDLER(TCMMA)
     w->at = i;
     if (j.pair && even + 1 >= w->block->cluster->size)
         refuse(w, i, "cta_group::2 without the other block of the pair");
-    if (x->p[0] & LIR_TC_ZEROES && t0_tile_u64(w, x, LIR_TC_ZERO, lane))
-        refuse(w, i, "tcgen05.mma.ws with columns that are left zero is not supported");
+    j.zero = x->p[0] & LIR_TC_ZEROES ? t0_tile_u64(w, x, LIR_TC_ZERO, lane) : 0;
     j.desc = word_of(&j, LIR_TC_DESCRIPTOR);
     read_descriptor(&j);
+    check_mask(&j);
     for (unsigned rank = even; rank <= even + j.pair; rank++) {
         read_b(&j, s, even); /* anew, as scales are the block's own */
         if (!(x->p[0] & LIR_TC_SCALED) && x->p[1] != LIR_TC_I8 && j.desc >> 14 & 1)

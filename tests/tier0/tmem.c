@@ -1,0 +1,125 @@
+/* Loads and stores of tensor memory (tcgen05): shapes against each other and the ISA's figures, loads that reduce. */
+#include "tier0/tcgen05.h"
+
+static const struct {
+    const char *name;
+    unsigned each;
+} shapes[] = {{"32x32b", 1}, {"16x64b", 1}, {"16x128b", 2}, {"16x256b", 4}, {"16x32bx2", 1}};
+
+/* Stored as 32x32b, loaded as the shape; each word is its lane and column. */
+static void shape(unsigned s, unsigned x, bool pack)
+{
+    const unsigned n = shapes[s].each * x;
+    unsigned bad = 0;
+    struct args a = {result, words, 0};
+    length = 0;
+    for (unsigned t = 0; t < THREADS; t++)
+        for (unsigned c = 0; c < 128; c++)
+            words[t * 128 + c] = t * 1000 + c;
+    PUT(BEGIN, HEAD_100 ENTRY("k"));
+    for (unsigned k = 0; k < 128; k++)
+        PUT("ld.global.u32 %%z%u, [%%rd3+%u];\n", k, 4 * k);
+    PUT("tcgen05.st.sync.aligned.32x32b.x128.b32 [%%r13], ");
+    registers(128);
+    PUT(";\ntcgen05.wait::st.sync.aligned;\ntcgen05.ld.sync.aligned.%s.x%u%s.b32 ", shapes[s].name, x,
+        pack ? ".pack::16b" : "");
+    registers(n);
+    PUT(s == 4 ? ", [%%r13+2], 64;\n" : ", [%%r13+2];\n");
+    PUT("tcgen05.wait::ld.sync.aligned;\n");
+    for (unsigned k = 0; k < n; k++)
+        PUT("st.global.u32 [%%rd4+%u], %%z%u;\n", 4 * k, k);
+    PUT(FINISH);
+    if (!t0t_once(text_of, "k", 1, THREADS, &a, NULL))
+        return;
+    for (unsigned t = 0; t < THREADS; t++)
+        for (unsigned r = 0; r < n; r++) {
+            const unsigned l = t % 32;
+            unsigned row = l, col = r;
+            if (s == 1) /* two words of a row; lanes 0, 2 of four have row l / 4, lanes 1, 3 the one eight below */
+                row = l / 4 + (l & 1 ? 8 : 0), col = 2 * r + (l >> 1 & 1);
+            else if (s == 2)
+                row = l / 4 + (r & 1 ? 8 : 0), col = (r >> 1) * 4 + l % 4;
+            else if (s == 3)
+                row = l / 4 + (r & 2 ? 8 : 0), col = (r >> 2) * 8 + l % 4 * 2 + (r & 1);
+            else if (s == 4)
+                row = l % 16, col = r + (l >= 16 ? 64 : 0);
+            row += t / 32 * 32;
+            const uint32_t low = row * 1000 + 2 + (pack ? 2 * col : col),
+                           want = pack ? (low & 0xffff) | (low + 1) << 16 : low;
+            bad += result[t * 128 + r] != want;
+        }
+    check(!bad, "tcgen05.ld .%s.x%u%s", shapes[s].name, x, pack ? " packed" : "");
+}
+
+/* Columns of a lane loaded with the least or the greatest of them, NaNs and zeros of both signs among them. */
+static void reduced(const char *how, char type, bool max, bool abs, bool nan)
+{
+    static const uint32_t odd[] = {0, 0x80000000, 0x7fc00001, 0xffc00000, 0x7f800000, 0xff800000, 1, 0x80000001};
+    unsigned bad = 0;
+    struct args a = {result, words, 0};
+    length = 0;
+    for (unsigned x = 0; x < 128 * 128; x++)
+        words[x] = any(4) ? any(0x40000000) << 2 | any(4) : odd[any(8)];
+    for (unsigned x = 0; x < 128 * 8; x++) /* some lanes are nothing but those */
+        words[x / 8 * 128 + x % 8] = x / 8 % 4 ? words[x / 8 * 128 + x % 8] : odd[any(4)];
+    PUT(BEGIN, HEAD_100 ENTRY("k"));
+    for (unsigned k = 0; k < 8; k++)
+        PUT("ld.global.u32 %%z%u, [%%rd3+%u];\n", k, 4 * k);
+    PUT("tcgen05.st.sync.aligned.32x32b.x8.b32 [%%r13], ");
+    registers(8);
+    PUT(";\ntcgen05.wait::st.sync.aligned;\ntcgen05.ld.red.sync.aligned.32x32b.x8.%s ", how);
+    registers(8);
+    PUT(", %%z9, [%%r13];\ntcgen05.wait::ld.sync.aligned;\n");
+    for (unsigned k = 0; k < 10; k++)
+        PUT("st.global.u32 [%%rd4+%u], %%z%u;\n", 4 * k, k);
+    PUT(FINISH);
+    if (!t0t_once(text_of, "k", 1, THREADS, &a, NULL))
+        return;
+    for (unsigned t = 0; t < THREADS; t++) {
+        const uint32_t *v = &words[t * 128];
+        uint32_t want = 0;
+        bool some = false, seen = false;
+        for (unsigned k = 0; k < 8; k++) {
+            uint32_t u = abs ? v[k] & 0x7fffffff : v[k];
+            float f, g;
+            memcpy(&f, &u, 4);
+            memcpy(&g, &want, 4);
+            bad += result[t * 128 + k] != v[k];
+            if (type == 'f' && isnan(f)) {
+                seen = true;
+                continue;
+            }
+            const bool less = type == 'u'   ? u < want
+                              : type == 's' ? (int32_t)u < (int32_t)want
+                              : f == g      ? u >> 31 > want >> 31
+                                            : f < g;
+            if (!some || (u != want && less != max))
+                want = u;
+            some = true;
+        }
+        if (!some || (nan && seen))
+            want = 0x7fffffff;
+        bad += result[t * 128 + 9] != want;
+    }
+    check(!bad, "tcgen05.ld.red %s: %u wrong", how, bad);
+}
+
+int main(void)
+{
+    for (unsigned s = 0; s < 5; s++) {
+        shape(s, s == 3 ? 8 : 16, false);
+        shape(s, 1, false);
+        shape(s, s == 3 ? 4 : 8, s != 4);
+    }
+    reduced("min.u32", 'u', false, false, false);
+    reduced("max.u32", 'u', true, false, false);
+    reduced("min.s32", 's', false, false, false);
+    reduced("max.s32", 's', true, false, false);
+    for (unsigned how = 0; how < 8; how++) {
+        char text[32];
+        snprintf(text, sizeof text, "%s%s%s.f32", how & 1 ? "max" : "min", how & 2 ? ".abs" : "",
+                 how & 4 ? ".NaN" : "");
+        reduced(text, 'f', how & 1, how & 2, how & 4);
+    }
+    return t0t_done();
+}
