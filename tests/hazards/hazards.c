@@ -45,6 +45,12 @@ struct test {
 #define FIRST "setp.ne.u32 %p1, %r1, 0;\n"
 #define FIRST_WARP "setp.ge.u32 %p1, %r1, 32;\n"
 #define MBARRIER "mbarrier.init.shared.b64 [%r9], 64;\n"
+#define READERS \
+    FIRST "@!%p1 st.shared.u32 [s], 0;\n" SYNC "setp.ge.u32 %p1, %r1, 64;\n@%p1 bra WAIT;\n" \
+          "ld.shared.u32 %r6, [s+64];\nred.shared.add.u32 [s], 1;\n"
+#define WRITER \
+    "bra END;\nWAIT:\nld.volatile.shared.u32 %r6, [s];\nsetp.lt.u32 %p2, %r6, 64;\n@%p2 bra WAIT;\n" \
+    "setp.ne.u32 %p2, %r1, 64;\n@%p2 bra END;\n" A "st.shared.u32 [s+64], 5;"
 
 #define OTHER_WARP "xor.b32 %r6, %r1, 32; mul.wide.u32 %rd5, %r6, 16; add.u64 %rd5, %rd5, %rd1;\n"
 #define OTHER_LANE "xor.b32 %r6, %r1, 1; mul.wide.u32 %rd5, %r6, 16; add.u64 %rd5, %rd5, %rd1;\n"
@@ -73,6 +79,10 @@ static const struct test fixed[] = {
      A "ld.global.u32 %r6, [%rd1];\nLOOP:\nmov.u32 %r7, %r6;\nadd.u32 %r10, %r7, 1;\n"
        "atom.global.cas.b32 %r6, [%rd1], %r7, %r10;\nsetp.ne.u32 %p1, %r6, %r7;\n@%p1 bra LOOP;",
      8, 64, 0},
+    /* Two warps say that they have read, the latter reads again, and a third one believes them. */
+    {"racecheck", "read_after_release", "Error: " RACE("Write", "Read"),
+     READERS "setp.lt.u32 %p2, %r1, 32;\n@%p2 bra END;\n" B "ld.shared.u32 %r6, [s+64];\n" WRITER, READERS WRITER, 1,
+     96, 0},
     {"racecheck", "init_and_atomic", "Error: " RACE("Write", "Atomic"),
      FIRST "@%p1 bra NEXT;\n" A "st.shared.u32 [s], 0;\nNEXT:\n" B "red.shared.add.u32 [s], 1;",
      FIRST "@%p1 bra NEXT;\n" A "st.shared.u32 [s], 0;\nNEXT:\n" SYNC B "red.shared.add.u32 [s], 1;", 1, 64, 0},
