@@ -97,6 +97,7 @@ enum opcode {
     OP_VOTE,    /* d = any, all of a; sub */
     OP_SHUFFLE, /* d = a of lane b & 31, or of this one if it is not in the mask */
     OP_REDUX,   /* d = add, or, max of a over the mask; sub */
+    OP_LAST,    /* d = a of the highest lane of the mask: one number for all, where the mask is one */
     NOPS
 };
 enum compare { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE };

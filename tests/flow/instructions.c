@@ -77,11 +77,12 @@ struct op collective(struct place w)
         op.sub = what == 2 ? 2 : (uint8_t)rnd(2);
         return op;
     }
-    switch (rnd(5)) {
+    switch (rnd(6)) {
     case 0: op = make(OP_SYNC, NONE, NONE, NONE, 0); break;
     case 1: op = make(OP_BALLOT, any_int(), any_pred(), NONE, 0); break;
     case 2: op = make(OP_VOTE, any_pred(), any_pred(), NONE, 0); break;
     case 3: op = make(OP_REDUX, any_int(), any_int(), NONE, 0); break;
+    case 4: op = make(OP_LAST, any_int(), any_int(), NONE, 0); break;
     default: op = make(OP_SHUFFLE, any_int(), any_int(), any_int(), 0);
     }
     op.sub = (uint8_t)rnd(3);

@@ -309,6 +309,7 @@ static uint64_t together(const struct op *o, const struct thread *warp, const st
         unsigned from = t->v[o->b] & 31;
         return mask >> from & 1 ? warp[from].v[o->a] : t->v[o->a];
     }
+    case OP_LAST: return warp[31 - __builtin_clz(mask)].v[o->a];
     default: return 0;
     }
 }

@@ -193,6 +193,10 @@ static void put_together(const struct op *o)
     case OP_BALLOT: fprintf(f, "vote.sync.ballot.b32 %s, %s, %s;\n", reg(o->d), reg(o->a), reg(o->c)); break;
     case OP_VOTE: fprintf(f, "vote.sync.%s.pred %s, %s, %s;\n", vote[o->sub], reg(o->d), reg(o->a), reg(o->c)); break;
     case OP_REDUX: fprintf(f, "redux.sync.%s %s, %s, %s;\n", redux[o->sub], reg(o->d), reg(o->a), reg(o->c)); break;
+    case OP_LAST:
+        fprintf(f, "bfind.u32 %%t, %s;\nshfl.sync.idx.b32 %s, %s, %%t, 31, %s;\n", reg(o->c), reg(o->d), reg(o->a),
+                reg(o->c));
+        break;
     default:
         fprintf(f,
                 "and.b32 %%t, %s, 31;\nshr.u32 %%s, %s, %%t;\nand.b32 %%s, %%s, 1;\nsetp.ne.u32 "

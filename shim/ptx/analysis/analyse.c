@@ -102,6 +102,14 @@ static struct ptx_fact cvta_fact(const struct ptx_instr *in, struct ptx_fact a)
     return a;
 }
 
+/* shfl.idx whose lanes all read the same one, as frameworks write it to tell the compiler that a value is uniform. */
+static bool reads_one_lane(const struct ptx_instr *in, const struct ptx_fact *src)
+{
+    int64_t control; /* the clamp, the mask of segments in bits 8 to 12 */
+    return in->sub == PTX_SUB_IDX && ptx_fact_is_uniform(&src[1]) && ptx_fact_is_const(&src[2], &control) &&
+           (control & 0x1f1f) == 31 && (in->nsrc < 4 || ptx_fact_is_uniform(&src[3]));
+}
+
 /* The fact that an instruction's result has (uniform, affine with a stride, varying; range and alignment) from the
  * facts of its sources: the transfer function of the fixpoint. What reads other lanes or memory that lanes share is
  * varying unless the ISA makes it the same for all; a result is left undefined until all its sources have been
@@ -148,8 +156,8 @@ static struct ptx_fact compute(struct ptx_run *r, const struct ptx_instr *in, ui
     case PTX_OP_REDUX: return ptx_fact_is_uniform(&src[1]) ? ptx_fact_uniform() : ptx_fact_varying();
     case PTX_OP_BAR:
     case PTX_OP_BARRIER: return ptx_fact_uniform();
+    case PTX_OP_SHFL: return reads_one_lane(in, src) ? ptx_fact_uniform() : ptx_fact_varying();
     case PTX_OP_ATOM:
-    case PTX_OP_SHFL:
     case PTX_OP_MATCH:
     case PTX_OP_CALL:
     case PTX_OP_ELECT:

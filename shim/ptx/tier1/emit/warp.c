@@ -161,7 +161,8 @@ static void permuted(struct t1_emit *e, int32_t v, const struct t1_arg *a, const
     }
 }
 
-/* shfl: a permutation of pieces if the lanes are known when the text is written, else indexes computed in each warp. */
+/* shfl: one lane's value, which is a scalar then; a permutation of pieces if the lanes are known when the text is
+ * written; else indexes computed in each warp. */
 static void shuffle(struct t1_emit *e)
 {
     const struct ptx_instr *in = e->in;
@@ -170,7 +171,14 @@ static void shuffle(struct t1_emit *e)
     uint8_t lane[32];
     uint32_t inside;
     t1_put(e, "{\n");
-    if (known_lanes(e, lane, &inside)) {
+    if (is_one(e, v) || is_one(e, p)) { /* the analysis found that all read this lane */
+        struct t1_arg b = t1_src(e, 1, T1_K_32);
+        t1_put(e, "const unsigned l = %s & 31;\n", t1_lane(e, &b));
+        if (v >= 0)
+            define_all(e, v, t1_str(e, "(%s >> l & 1 ? %s : 0)", e->mask, t1_lane(e, &a)));
+        if (p >= 0)
+            define_all(e, p, "1");
+    } else if (known_lanes(e, lane, &inside)) {
         if (v >= 0)
             permuted(e, v, &a, NULL, lane);
         if (p >= 0)
