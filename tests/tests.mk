@@ -203,7 +203,8 @@ check-soak:
 
 # Figures, each beside what it is compared with in the same run. CUMU_JIT=0 gives tier 0's, and
 # `build/tests/bench/kernels/kernels help` says how to run single kernels.
-KERN_PTX  := $(patsubst tests/bench/kernels/%.cu,$B/tests/bench/kernels/%.ptx,$(wildcard tests/bench/kernels/*.cu))
+KERN_PTX  := $(if $(NVCC),$(patsubst tests/bench/kernels/%.cu,$B/tests/bench/kernels/%.ptx,$(wildcard tests/bench/kernels/*.cu)),\
+  $(patsubst tests/bench/kernels/ptx/%,$B/tests/bench/kernels/%,$(wildcard tests/bench/kernels/ptx/*.ptx)))
 KERN_CL   := $(patsubst tests/bench/kernels/opencl/%,$B/tests/bench/kernels/%,$(wildcard tests/bench/kernels/opencl/*))
 KERN_PROG := $B/tests/bench/kernels/kernels
 LAZY_DIR  := $B/tests/bench/lazy
@@ -296,7 +297,7 @@ $(LAZY_DIR)/liblazy.so: $(LAZY_DIR)/generate tests/bench/lazy/library.c tests/be
 # The plain C beside the kernels is compiled as its user would, for this machine; nothing inlines it.
 KERN_OBJ  := $(patsubst tests/bench/kernels/%.c,$B/tests/bench/kernels/%.o,$(wildcard tests/bench/kernels/*.c))
 KERN_HDR  := $(wildcard tests/bench/kernels/*.h)
-$B/tests/bench/kernels/native.o: KERN_OPT := -O3 -march=native -fopenmp-simd -ffp-contract=fast \
+$(addprefix $B/tests/bench/kernels/,native.o native_models.o): KERN_OPT := -O3 -march=native -fopenmp-simd -ffp-contract=fast \
   -Wno-pass-failed
 $(KERN_OBJ): $B/tests/bench/kernels/%.o: tests/bench/kernels/%.c $(KERN_HDR)
 	@mkdir -p $(@D)
@@ -308,14 +309,16 @@ $(KERN_PROG): $(KERN_OBJ)
 $(KERN_CL): $B/tests/bench/kernels/%: tests/bench/kernels/opencl/%
 	@mkdir -p $(@D)
 	$Qcp $< $@
-# Fresh PTX when nvcc is there, else the committed text.
+# Fresh PTX when nvcc is there, else the committed text, which radix.cu has none of: it is CUB's code.
 ifneq ($(NVCC),)
+KERN_ARCH := compute_75
+$(addprefix $B/tests/bench/kernels/,attention.ptx mma_f16.ptx mma_s8.ptx): KERN_ARCH := compute_80
 $(KERN_PTX): $B/tests/bench/kernels/%.ptx: tests/bench/kernels/%.cu $(KERN_HDR)
 	@mkdir -p $(@D)
 	@echo "nvcc bench/kernels/$*"
-	$Q$(NVCC) -ptx -arch=compute_75 -o $@.tmp $< && grep -v '^//' $@.tmp >$@ && rm $@.tmp
+	$Q$(NVCC) -ptx -arch=$(KERN_ARCH) -o $@.tmp $< && grep -v '^//' $@.tmp >$@ && rm $@.tmp
 bench-ptx: $(KERN_PTX)
-	cp $^ tests/bench/kernels/ptx/
+	cp $(filter-out %/radix.ptx,$^) tests/bench/kernels/ptx/
 else
 $(KERN_PTX): $B/tests/bench/kernels/%.ptx: tests/bench/kernels/ptx/%.ptx
 	@mkdir -p $(@D)

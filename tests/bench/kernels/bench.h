@@ -14,7 +14,7 @@ struct work {
     size_t n;
     struct buffer {
         enum role role;
-        char type;          /* f float, d double, i 32-bit integer, s floats whose sum counts */
+        char type;          /* f float, d double, i 32-bit integer, s floats whose sum counts, - workspace */
         size_t size, shift; /* shift: bytes from an aligned address to where the kernel begins */
         void *data;         /* as made; the native run reads and writes native */
         void *native;
@@ -39,11 +39,11 @@ struct bench_case {
 extern const struct bench_case bench_cases[]; /* ends with name NULL */
 
 /* kernels.c: what the questions share. All end the program with a message when CUDA fails. */
-enum { CASES = 32 }; /* room for results by case */
+enum { CASES = 40 }; /* room for results by case */
 double now_ms(clockid_t clock);
 double median(double *v, unsigned n);                  /* sorts */
 void set_one_cpu(void);                                /* this process and its later threads stay on the CPU it is on */
-bool chosen(const struct bench_case *c, char **names); /* no names: all */
+bool chosen(const struct bench_case *c, char **names); /* no names: all whose PTX is there */
 char *read_ptx(const char *name);                      /* malloc'ed */
 void upload(struct work *w);                           /* device buffers; those INOUT as they were made */
 void launch(struct work *w, void *kernel, unsigned repeats); /* and waits */
@@ -67,5 +67,22 @@ void native_spmv(float *restrict y, const int *start, const int *col, const floa
 void native_jacobi(double *restrict out, const double *restrict in, int n);
 void native_transpose(float *restrict out, const float *restrict in, int n);
 void native_sort_runs(int *data, int n);
+void native_radix(unsigned *data, int n);
+void native_scan(int *restrict out, const int *restrict in, int n);
+void native_spmm(float *restrict y, const int *start, const int *col, const float *val, const float *x, int rows);
+void native_kmeans(int *restrict nearest, float *restrict sums, int *restrict counts, const float *restrict points,
+                   const float *restrict centres, int n);
+
+/* native_models.c: halves are their bits; rows of weights of 4 bits are blocks of a half and 16 bytes. */
+void native_mma_f16(float *restrict c, const uint16_t *restrict a, const uint16_t *restrict b, int n);
+void native_mma_s8(int *restrict c, const int8_t *restrict a, const int8_t *restrict b, int n);
+void native_attention(float *restrict out, const uint16_t *q, const uint16_t *k, const uint16_t *v, int length,
+                      int heads);
+void native_layernorm(float *restrict out, const float *restrict in, const float *restrict gain,
+                      const float *restrict bias, int rows, int cols);
+void native_topk(float *restrict value, int *restrict column, const float *restrict in, int rows);
+void native_rope(float *restrict x, const int *position, int tokens, int heads);
+void native_matvec_q4(float *restrict y, const uint8_t *restrict w, const int8_t *restrict x,
+                      const float *restrict scale, int rows, int cols);
 
 #endif

@@ -1,43 +1,7 @@
 /* The table of kernels: data, shapes and the native call of each. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-
-static uint32_t next(void)
-{
-    static uint32_t state = 1;
-    state = state * 1664525 + 1013904223;
-    return state >> 8;
-}
-
-static void *add(struct work *w, enum role role, char type, size_t size)
-{
-    struct buffer *b = &w->buf[w->bufs++];
-    *b = (struct buffer){.role = role, .type = type, .size = size, .data = calloc(1, size)};
-    b->native = role == IN ? b->data : calloc(1, size);
-    if (!b->data || !b->native)
-        abort();
-    return b->data;
-}
-
-static float *add_floats(struct work *w, enum role role, size_t count)
-{
-    float *p = add(w, role, 'f', count * sizeof *p);
-    for (size_t i = 0; role != OUT && i < count; i++)
-        p[i] = (float)(next() & 0xffff) / 65536.0f;
-    return p;
-}
-
-static void scalar(struct work *w, int v) { w->scalars[w->nscalars++] = v; }
-
-static void shape(struct work *w, size_t gx, size_t gy, unsigned bx, unsigned by)
-{
-    w->grid[0] = (unsigned)gx, w->grid[1] = (unsigned)gy;
-    w->block[0] = bx, w->block[1] = by;
-}
-
-static void *of(const struct work *w, unsigned i) { return (char *)w->buf[i].native + w->buf[i].shift; }
+#include "cases.h"
 
 static const float scale = 1.5f;
 
@@ -175,6 +139,57 @@ static void make_bitonic(struct work *w)
 }
 static void run_bitonic(struct work *w) { native_sort_runs(of(w, 0), (int)w->n); }
 
+static void make_radix(struct work *w)
+{
+    unsigned *data = add(w, INOUT, 'i', w->n * sizeof *data);
+    for (size_t i = 0; i < w->n; i++)
+        data[i] = next() << 8 ^ next();
+    shape(w, w->n / 2048, 1, 256, 1);
+}
+static void run_radix(struct work *w) { native_radix(of(w, 0), (int)w->n); }
+
+static void make_scan(struct work *w)
+{
+    add(w, OUT, 'i', w->n * sizeof(int));
+    add(w, INOUT, '-', (w->n / 2048 + 1) * sizeof(uint64_t));
+    int *in = add(w, IN, 'i', w->n * sizeof *in);
+    for (size_t i = 0; i < w->n; i++)
+        in[i] = (int)(next() % 1000);
+    shape(w, w->n / 2048, 1, 256, 1);
+}
+static void run_scan(struct work *w) { native_scan(of(w, 0), of(w, 2), (int)w->n); }
+
+enum { SPMM_COLS = 64 };
+static void make_spmm(struct work *w)
+{
+    size_t rows = w->n;
+    add_floats(w, OUT, rows * SPMM_COLS);
+    int *start = add(w, IN, 'i', (rows + 1) * sizeof *start);
+    for (size_t i = 0; i < rows; i++)
+        start[i + 1] = start[i] + 8 + (int)(next() % 16);
+    size_t entries = (size_t)start[rows];
+    int *col = add(w, IN, 'i', entries * sizeof *col);
+    for (size_t i = 0; i < entries; i++)
+        col[i] = (int)(next() % rows);
+    add_floats(w, IN, entries);
+    add_floats(w, IN, rows * SPMM_COLS);
+    shape(w, rows / 8, 1, 32, 8);
+}
+static void run_spmm(struct work *w) { native_spmm(of(w, 0), of(w, 1), of(w, 2), of(w, 3), of(w, 4), (int)w->n); }
+
+static void make_kmeans(struct work *w)
+{
+    enum { DIMS = 16, CENTRES = 64 };
+    add(w, OUT, 'i', w->n * sizeof(int));
+    memset(add_floats(w, INOUT, CENTRES * DIMS), 0, CENTRES * DIMS * sizeof(float));
+    add(w, INOUT, 'i', CENTRES * sizeof(int));
+    add_floats(w, IN, DIMS * w->n);
+    add_floats(w, IN, CENTRES * DIMS);
+    scalar(w, (int)w->n);
+    shape(w, w->n / 256, 1, 256, 1);
+}
+static void run_kmeans(struct work *w) { native_kmeans(of(w, 0), of(w, 1), of(w, 2), of(w, 3), of(w, 4), (int)w->n); }
+
 const struct bench_case bench_cases[] = {
     {"saxpy_dram", "saxpy", 1 << 24, 1 << 10, 1, 1e-6, false, make_saxpy, run_saxpy},
     {"saxpy_cache", "saxpy", 1 << 15, 1 << 10, 1000, 1e-5, false, make_saxpy, run_saxpy},
@@ -191,5 +206,16 @@ const struct bench_case bench_cases[] = {
     {"jacobi", "jacobi", 2048, 32, 1, 0, false, make_jacobi, run_jacobi},
     {"transpose", "transpose", 2048, 32, 1, 0, false, make_transpose, run_transpose},
     {"bitonic", "bitonic", 1 << 20, 1024, 1, 0, true, make_bitonic, run_bitonic},
+    {"radix", "radix", 1 << 20, 2048, 1, 0, true, make_radix, run_radix},
+    {"scan", "scan", 1 << 22, 2048, 1, 0, false, make_scan, run_scan},
+    {"spmm", "spmm", 1 << 14, 256, 1, 1e-6, false, make_spmm, run_spmm},
+    {"kmeans", "kmeans", 1 << 17, 256, 1, 1e-4, true, make_kmeans, run_kmeans},
+    {"attention", "attention", 1024, 64, 1, 2e-3, true, make_attention, run_attention},
+    {"layernorm", "layernorm", 4096, 1, 1, 1e-5, false, make_layernorm, run_layernorm},
+    {"mma_f16", "mma_f16", 512, 64, 1, 1e-6, true, make_mma_f16, run_mma_f16},
+    {"mma_s8", "mma_s8", 512, 64, 1, 0, true, make_mma_s8, run_mma_s8},
+    {"topk", "topk", 1 << 14, 8, 1, 0, true, make_topk, run_topk},
+    {"rope", "rope", 512, 1, 1, 1e-4, true, make_rope, run_rope},
+    {"matvec_q4", "matvec_q4", 4096, 4, 1, 1e-5, true, make_matvec_q4, run_matvec_q4},
     {0},
 };

@@ -40,10 +40,16 @@ double median(double *v, unsigned n)
     return n ? v[n / 2] : NAN;
 }
 
+static const char *ptx_path(const char *name)
+{
+    static char path[5000];
+    snprintf(path, sizeof path, "%s/%s.ptx", folder, name);
+    return path;
+}
+
 char *read_ptx(const char *name)
 {
-    char path[5000];
-    snprintf(path, sizeof path, "%s/%s.ptx", folder, name);
+    const char *path = ptx_path(name);
     FILE *f = fopen(path, "r");
     if (!f) {
         perror(path);
@@ -125,7 +131,7 @@ static double difference(struct work *w, const struct opencl_kernel *twin)
     double worst = 0;
     for (unsigned i = 0; i < w->bufs; i++) {
         struct buffer *b = &w->buf[i];
-        if (b->role == IN)
+        if (b->role == IN || b->type == '-')
             continue;
         void *copy = twin ? NULL : malloc(b->size);
         if (!twin && !copy)
@@ -152,7 +158,7 @@ void drop(struct work *w)
 bool chosen(const struct bench_case *c, char **names)
 {
     if (!*names)
-        return true;
+        return !access(ptx_path(c->file), R_OK); /* CUB's kernel is there with nvcc only */
     for (; *names; names++)
         if (!strcmp(*names, c->name))
             return true;

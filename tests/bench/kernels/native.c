@@ -138,3 +138,82 @@ void native_sort_runs(int *data, int n)
     for (int i = 0; i < n; i += 1024)
         qsort(data + i, 1024, sizeof *data, ascending);
 }
+
+/* By bytes, of all four digits one pass of counting. */
+void native_radix(unsigned *data, int n)
+{
+    enum { RUN = 2048 };
+    unsigned other[RUN];
+    for (int first = 0; first < n; first += RUN) {
+        unsigned count[4][256] = {{0}}, *from = data + first, *to = other;
+        for (int i = 0; i < RUN; i++)
+            for (int d = 0; d < 4; d++)
+                count[d][from[i] >> 8 * d & 255]++;
+        for (int d = 0; d < 4; d++) {
+            unsigned sum = 0, *swap = from;
+            for (int k = 0; k < 256; k++) {
+                unsigned c = count[d][k];
+                count[d][k] = sum;
+                sum += c;
+            }
+            for (int i = 0; i < RUN; i++)
+                to[count[d][from[i] >> 8 * d & 255]++] = from[i];
+            from = to;
+            to = swap;
+        }
+    }
+}
+
+void native_scan(int *restrict out, const int *restrict in, int n)
+{
+    int sum = 0;
+    for (int i = 0; i < n; i++)
+        out[i] = sum += in[i];
+}
+
+void native_spmm(float *restrict y, const int *start, const int *col, const float *val, const float *x, int rows)
+{
+    enum { COLS = 64 };
+    for (int r = 0; r < rows; r++) {
+        float sum[COLS] = {0};
+        for (int i = start[r]; i < start[r + 1]; i++)
+            for (int j = 0; j < COLS; j++)
+                sum[j] += val[i] * x[(size_t)col[i] * COLS + j];
+        memcpy(y + (size_t)r * COLS, sum, sizeof sum);
+    }
+}
+
+/* Some points at a time, whose distances to a centre vectors hold. */
+void native_kmeans(int *restrict nearest, float *restrict sums, int *restrict counts, const float *restrict points,
+                   const float *restrict centres, int n)
+{
+    enum { DIMS = 16, CENTRES = 64, PART = 64 };
+    for (int first = 0; first < n; first += PART) {
+        float point[DIMS][PART], least[PART];
+        int best[PART];
+        for (int d = 0; d < DIMS; d++)
+            memcpy(point[d], points + (size_t)d * n + first, sizeof point[d]);
+        for (int i = 0; i < PART; i++) {
+            least[i] = 3e38f;
+            best[i] = 0;
+        }
+        for (int c = 0; c < CENTRES; c++) {
+            float distance[PART] = {0};
+            for (int d = 0; d < DIMS; d++)
+                for (int i = 0; i < PART; i++) {
+                    float u = point[d][i] - centres[c * DIMS + d];
+                    distance[i] += u * u;
+                }
+            for (int i = 0; i < PART; i++) {
+                best[i] = distance[i] < least[i] ? c : best[i];
+                least[i] = distance[i] < least[i] ? distance[i] : least[i];
+            }
+        }
+        memcpy(nearest + first, best, sizeof best);
+        for (int i = 0; i < PART; i++) {
+            counts[best[i]]++;
+            for (int d = 0; d < DIMS; d++)
+                sums[best[i] * DIMS + d] += point[d][i];
+        }
+    }
+}
