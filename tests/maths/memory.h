@@ -19,5 +19,7 @@ void *fresh(const void *from, size_t bytes), *floats(int n);
 
 /* Sequences of libraries that work on the host's memory, or through another library (memory_staged.c). */
 int xt_products(void), distributed_solvers(void), host_transforms(void);
+/* And of pictures, files and pruned matrices (memory_media.c). */
+int pictures(void), files(void), structured_products(void);
 
 #endif

@@ -10,7 +10,8 @@ for t in faults memory; do
     "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -I"$here" -I"$B/gen" -o "$tmp/$t" "$here/$t"*.c "$facade/libcudart.so.12" \
         "$facade/libcublas.so.12" "$facade/libcublasLt.so.12" "$facade/libcufft.so.11" "$facade/libcurand.so.10" \
         "$facade/libcusparse.so.12" "$facade/libcusolver.so.11" \
-        "$facade/libcusolverMg.so.11" "$facade/libcufftw.so.11" -Wl,--allow-shlib-undefined -ldl -lm
+        "$facade/libcusolverMg.so.11" "$facade/libcufftw.so.11" "$facade/libnvjpeg.so.12" \
+        "$facade/libcufile.so.0" "$facade/libcusparseLt.so.0" -Wl,--allow-shlib-undefined -ldl -lm
     if "$cumu" run --backend host -- "$tmp/$t" >"$tmp/out" 2>&1; then
         tail -n 1 "$tmp/out"
     else

@@ -69,11 +69,12 @@ static int enqueue(struct job *j, void *buffer, musaStream_t s)
         err = mu.musaLaunchHostFunc(s, transfer, j);
     if (!err && j->stage && !j->write)
         err = mu.musaMemcpyAsync(buffer, j->stage, j->most, musaMemcpyHostToDevice, s);
-    if (!err)
-        return mu.musaLaunchHostFunc(s, finish, j);
-    (void)mu.musaStreamSynchronize(s); /* what is queued of it reads the job */
+    if (!err && !mu.musaLaunchHostFunc(s, finish, j))
+        return 0;
+    /* What is queued of it reads the job, and the program's numbers, which it may reuse once it is told of an error. */
+    int waited = mu.musaStreamSynchronize(s);
     finish(j);
-    return err;
+    return err ? err : waited;
 }
 
 static unsigned long start(void *handle, bool write, void *base, const size_t *size, const long long *file_offset,
