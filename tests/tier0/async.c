@@ -16,6 +16,15 @@ static uint32_t copy_want(uint32_t i)
     return ((v[0] + v[1]) ^ v[2]) + v[3];
 }
 
+/* odd threads copy nothing, from an address that is nobody's and not aligned: zeroes */
+static const char nothing[] = KERNEL(
+    ".shared .align 16 .b8 s[2048]; mov.u32 %r2, s; shl.b32 %r3, %r1, 4; add.u32 %r4, %r2, %r3;\n"
+    "and.b32 %r5, %r1, 1; setp.ne.u32 %p1, %r5, 0; selp.u32 %r5, 0, 16, %p1;\n"
+    "cvt.u64.u32 %rd5, %r3; add.s64 %rd6, %rd31, %rd5; mov.u64 %rd7, 7; selp.b64 %rd6, %rd7, %rd6, %p1;\n"
+    "cp.async.cg.shared.global [%r4], [%rd6], 16, %r5; cp.async.commit_group; cp.async.wait_group 0; bar.sync 0;\n"
+    "ld.shared.u32 %r6, [%r4]; ld.shared.u32 %r7, [%r4+12]; add.u32 %r6, %r6, %r7; " STORE("%r6"));
+static uint32_t nothing_want(uint32_t i) { return i & 1 ? 0 : in[4 * i] + in[4 * i + 3]; }
+
 /* four copies of 16 bytes under way together, the last under a guard, read by another thread */
 static const char batch[] = KERNEL(
     ".shared .align 16 .b8 s[8192]; mov.u32 %r2, s; shl.b32 %r3, %r1, 4; add.u32 %r4, %r2, %r3;\n"
@@ -59,6 +68,7 @@ int main(void)
     for (uint32_t i = 0; i < MOST; i++)
         in[i] = i * 2654435761u;
     expect("cp.async", copy, 1, 128, copy_want);
+    expect("cp.async of nothing", nothing, 1, 128, nothing_want);
     expect("several cp.async", batch, 1, 128, batch_want);
     expect("mbarrier phases", phases, 1, 128, phases_want);
     expect("cluster of one block", cluster, 3, 64, cluster_want);
@@ -66,5 +76,11 @@ int main(void)
                  KERNEL(".shared .align 16 .b8 s[64]; mov.u32 %r2, 64; cp.async.ca.shared.global "
                         "[%r2], [%rd31], 4;\n"),
                  1, 32, T0_FAULT_SHARED, 0, 0, 64);
+    expect_fault(
+        "cp.async of one byte from an address that is not aligned",
+        KERNEL(
+            ".shared .align 16 .b8 s[1024]; mov.u32 %r3, s; shl.b32 %r2, %r1, 4; add.u32 %r2, %r2, %r3; setp.eq.u32 %p1, %r1, 5; selp.u32 %r5, 1, 0, "
+            "%p1; add.s64 %rd5, %rd31, 4; cp.async.cg.shared.global [%r2], [%rd5], 16, %r5;\n"),
+        1, 32, T0_FAULT_MISALIGNED, 0, 5, 0);
     return t0t_done();
 }

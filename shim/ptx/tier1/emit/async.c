@@ -16,25 +16,50 @@ static struct t1_arg operand(struct t1_emit *e, const struct t1_single *x, uint3
     return t1_single_arg(e, x, row);
 }
 
+/* Of a lane's `size` bytes the first `bytes` are copied, and the rest is zero; an address of which none is read may be
+ * any. */
+static void copy_partly(struct t1_emit *e, const struct t1_arg *from, uint64_t imm, const struct t1_arg *bytes,
+                        const char *p, const char *q, unsigned size)
+{
+    const char *n = t1_lane(e, bytes), *at = t1_lane(e, from);
+    t1_put(e,
+           "{\nuint32_t bad = 0;\n_Pragma(\"GCC unroll 1\") for (unsigned l = 0; l < 32; l++)\n"
+           "bad |= (uint32_t)(%s && ((uint32_t)%s + %uu) & %uu) << l;\n"
+           "if (T1_UNLIKELY(bad &= %s)) T1_MISALIGNED(b, warp, bad);\n}\n",
+           n, at, (unsigned)imm & (size - 1), size - 1, e->mask);
+    t1_put(e,
+           "_Pragma(\"GCC unroll 1\") for (unsigned l = 0; l < 32; l++)\n"
+           "if (%s >> l & 1) {\nif (%s >= %u) __builtin_memcpy(%s, %s, %u);\nelse t1_copy_part(%s, %s, %s, %u);\n}\n",
+           e->mask, n, size, p, q, size, p, q, n, size);
+}
+
 bool t1_copy_async(struct t1_emit *e, const struct t1_single *x)
 {
     const struct lir_insn *i = LIR_AT(x->image, code, struct lir_insn) + x->image->code.count - 1;
     unsigned size = 1u << (i->aux & LIR_CP_LOG2);
     if (i->op == LIR_ASYNC_GROUP)
         return true;
-    if (i->op != LIR_CP_ASYNC || i->aux & LIR_CP_PARTIAL)
+    const bool partial = (i->aux & LIR_CP_PARTIAL) != 0;
+    if (i->op != LIR_CP_ASYNC || (partial && e->watched))
         return false;
     uint64_t from_imm = 0, to_imm = (uint64_t)(int64_t)i->imm;
     int32_t from_value, to_value;
     struct t1_arg from = operand(e, x, i->b, &from_imm, &from_value);
-    struct t1_arg to = operand(e, x, i->a, &to_imm, &to_value);
-    if (from.kind != T1_K_64 || to.kind == T1_K_NONE)
+    struct t1_arg to = operand(e, x, i->a, &to_imm, &to_value), bytes = {.kind = T1_K_NONE};
+    if (partial)
+        bytes = t1_single_arg(e, x, i->c);
+    if (from.kind != T1_K_64 || to.kind == T1_K_NONE || (partial && bytes.kind != T1_K_32))
         return false;
     t1_watch(e, &from, NULL, from_imm, size, 0, e->mask);
     t1_watch(e, &to, NULL, to_imm, size, T1_WATCH_WRITES | T1_WATCH_SHARED, e->mask);
-    t1_aligned(e, &from, NULL, from_value, from_imm, size);
+    if (!partial)
+        t1_aligned(e, &from, NULL, from_value, from_imm, size);
     t1_aligned(e, &to, NULL, to_value, to_imm, size);
     const char *p = t1_lane_pointer(e, &to, true, to_imm), *q = t1_lane_pointer(e, &from, false, from_imm);
+    if (partial) {
+        copy_partly(e, &from, from_imm, &bytes, p, q, size);
+        return true;
+    }
     t1_put(e, "_Pragma(\"GCC unroll 1\") for (unsigned l = 0; l < 32; l++)\n"); /* unrolled it takes long to compile */
     t1_put(e, "if (%s >> l & 1) __builtin_memcpy(%s, %s, %u);\n", e->mask, p, q, size);
     return true;

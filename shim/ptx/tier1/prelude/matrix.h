@@ -7,7 +7,12 @@
  *      its lane t, in all four lanes. A unit is a piece of 8 rows, four units a group.
  *   B: [((ktile * E + e) * 4 + t) * 8]: of the even columns, then of the odd ones, the same element
  * E elements fill a register; two s16 side by side count as one. */
+/* Large kernels are compiled by -Og (isa.c), which unrolls no loop: sums of a product would lie on the stack. */
+#if defined(__clang__)
 #define T1_MX static __attribute__((noinline, unused))
+#else
+#define T1_MX static __attribute__((noinline, unused, optimize("O2")))
+#endif
 #define T1_Q0(n) ((n) & ~3)
 #define T1_Q1(n) (((n) & ~3) + 1)
 #define T1_Q2(n) (((n) & ~3) + 2)
@@ -68,6 +73,26 @@ T1_VECTOR(int16_t, t1_shorts, T1_BYTES)
             pu32 lo = t1_mx_##T(x[0], e), hi = t1_mx_##T(x[1], e); \
             *(pu32_m *)b = t1_perm2(lo, hi, (pu32){T1_COLUMNS(0), T1_COLUMNS(1)}); \
             *(pu32_m *)(b + 16) = t1_perm2(lo, hi, (pu32){T1_COLUMNS(2), T1_COLUMNS(3)}); \
+        } \
+    }
+#elif T1_ISA == 1
+/* A piece holds an even and an odd column: transposes of four by four words in both halves. */
+#if defined(__clang__) || __GNUC__ >= 12
+#define T1_HALVES(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l, i + 4, j + 4, k + 4, l + 4)
+#else
+#define T1_HALVES(a, b, i, j, k, l) __builtin_shuffle(a, b, (pu32){i, j, k, l, i + 4, j + 4, k + 4, l + 4})
+#endif
+#define T1_MX_B(T) \
+    T1_MX void t1_mx_b_##T(uint32_t *b, const pu32 *x) \
+    { \
+        for (int e = 0; e < T1_E_##T; e++, b += 32) { \
+            pu32 x0 = t1_mx_##T(x[0], e), x1 = t1_mx_##T(x[1], e), x2 = t1_mx_##T(x[2], e), x3 = t1_mx_##T(x[3], e); \
+            pu32 lo = T1_HALVES(x0, x1, 0, 8, 1, 9), hi = T1_HALVES(x0, x1, 2, 10, 3, 11); \
+            pu32 lo2 = T1_HALVES(x2, x3, 0, 8, 1, 9), hi2 = T1_HALVES(x2, x3, 2, 10, 3, 11); \
+            *(pu32_m *)b = T1_HALVES(lo, lo2, 0, 1, 8, 9); \
+            *(pu32_m *)(b + 8) = T1_HALVES(lo, lo2, 2, 3, 10, 11); \
+            *(pu32_m *)(b + 16) = T1_HALVES(hi, hi2, 0, 1, 8, 9); \
+            *(pu32_m *)(b + 24) = T1_HALVES(hi, hi2, 2, 3, 10, 11); \
         } \
     }
 #else
