@@ -121,7 +121,7 @@ static void fake(const mcclUniqueId *id, struct mccl_hello *h, int what)
 {
     memset(h, 0, sizeof *h);
     memcpy(&h->id, id, sizeof h->id);
-    *h = (struct mccl_hello){.id = h->id, .order = MCCL_ORDER, .bytes = sizeof *h, .nranks = 2, .rank = 0};
+    *h = (struct mccl_hello){.id = h->id, .order = MCCL_ORDER, .bytes = MCCL_BYTES, .nranks = 2, .rank = 0};
     switch (what) {
     case 0: h->id.secret[1] ^= 1; break;
     case 1: h->id.magic[7]++; break;

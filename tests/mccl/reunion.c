@@ -1,15 +1,24 @@
-/* Ranks of several hosts that find each other without their communicator: all of them, some, after it was aborted, and
- * when one that should come is gone. */
+/* Ranks that find each other without their communicator, on one host and on several: all of them, some, after it was
+ * aborted, and when one that should come is gone. */
 #include "sanitize.h"
 #include "team.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST = 8, BIG = 5000 };
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static int never(void *arg) { return (void)arg, 0; }
 static int at_once(void *arg) { return (void)arg, 1; }
@@ -97,7 +106,46 @@ static void gives_up(struct rank *r)
     cumu_mccl_reunion_free(u);
 }
 
-static void none(struct rank *r) { RANK(r, !cumu_mccl_reunion(r->comm) && !cumu_mccl_reunion(NULL)); }
+/* A rank is killed. A child of it, as of a program that loads data, holds its door open; its process has ended all the
+ * same. */
+static void leaves_a_child(struct rank *r)
+{
+    struct mccl_reunion *u = cumu_mccl_reunion(r->comm);
+    const int gone = *(int *)r->arg;
+    char text[sizeof((struct mccl_reunite *)0)->text];
+    RANK(r, u && !cumu_mccl_reunion(NULL));
+    RANK(r, meet(r, u, 1, 0, r->nranks, 16, NULL) == mcclSuccess);
+    if (r->rank == gone) {
+        pid_t maker = r->maker;
+        if (fork() == 0) { /* until the team is over */
+            fclose(stdout);
+            for (int i = 0; i < 6000 && kill(maker, 0) == 0; i++)
+                usleep(10000);
+            _exit(0);
+        }
+        _exit(0);
+    }
+    RANK(r, meet(r, u, 2, 0, r->nranks, 16, text) == mcclRemoteError);
+    RANK(r, strstr(text, "its process has ended"));
+    RANK(r, mcclCommAbort(r->comm) == mcclSuccess);
+    r->comm = NULL;
+    RANK(r, meet_but(r, u, 3, 0, r->nranks, gone, 16, NULL) == mcclSuccess);
+    cumu_mccl_reunion_free(u);
+}
+
+/* One that never comes is given up by those that wait for it, at any time of the joining. */
+static int after_a_while(void *since) { return seconds() > *(double *)since + 0.2; }
+static void waits_no_more(struct rank *r)
+{
+    double since = seconds();
+    mcclComm_t c = NULL;
+    if (r->rank == r->nranks - 1)
+        return;
+    cumu_mccl_while(after_a_while, &since);
+    RANK(r, mcclCommInitRank(&c, r->nranks, r->id, r->rank) != mcclSuccess && !c);
+    cumu_mccl_while(NULL, NULL);
+    RANK(r, seconds() - since < 20);
+}
 
 /* Asked in a child, since it sets handlers and opens things. */
 static bool there(const char *library)
@@ -118,13 +166,18 @@ int main(void)
     setenv("CUMU_HOST_DEVICES", "8", 1);
     setenv("UCX_TLS", "tcp,self", 0);
     unsetenv("CUMU_NCCL_HOST_RANKS");
-    if (!getenv("TEAM_HOSTS")) {
-        report(team_run(PROCESSES, 2, true, none, NULL), "one host needs none");
-        setenv("CUMU_NCCL_HOST_RANKS", "2", 1);
+    bool spaces = getenv("TEAM_HOSTS") != NULL;
+    for (int hosts = 1 + spaces; hosts <= 2; hosts++) {
+        const char *where = hosts == 1 ? "one host" : "two hosts";
+        if (hosts > 1 && !spaces)
+            setenv("CUMU_NCCL_HOST_RANKS", "2", 1);
+        report(team_run(PROCESSES, 5, true, meets, NULL), "all and some, at once and one after the other, %s", where);
+        for (int gone = 0; gone < 4; gone++)
+            report(team_run(PROCESSES, 4, true, misses, &gone), "rank %d is gone, %s", gone, where);
+        report(team_run(PROCESSES, 3, true, gives_up, NULL), "it is no use, %s", where);
+        report(team_run(PROCESSES, 4, false, waits_no_more, NULL), "joining is no use, %s", where);
+        for (int gone = 0; gone < 3 && hosts == 1; gone++)
+            report(team_run(PROCESSES, 3, true, leaves_a_child, &gone), "rank %d has ended and left a child", gone);
     }
-    report(team_run(PROCESSES, 5, true, meets, NULL), "all and some, at once and one after the other");
-    for (int gone = 0; gone < 4; gone++)
-        report(team_run(PROCESSES, 4, true, misses, &gone), "rank %d is gone", gone);
-    report(team_run(PROCESSES, 3, true, gives_up, NULL), "it is no use");
     return check_end("mccl reunion");
 }

@@ -7,13 +7,22 @@ set -eu
     "$B/lib/cumu/facade/libnccl.so.2" "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined -pthread
 "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -o "$tmp/abandon" "$(dirname "$0")/abandon.c" \
     "$B/lib/cumu/facade/libnccl.so.2" "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -I"$B/gen" -o "$tmp/storm" "$(dirname "$0")/storm.c" \
+    "$B/lib/cumu/facade/libnccl.so.2" "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined
 run="$cumu run --backend host --"
+# storm SEED TEAMS: programs in which a rank is lost. The seeds from 20 on have splits and shrinks around it.
+storm() {
+    # shellcheck disable=SC2086
+    CUMU_HOST_DEVICES=8 LIMIT=600 check "$3: programs $1 to $(($1 + $2 - 1)), in which a rank is lost" 0 '^PASS storm' -- \
+        $run "$tmp/storm" "$1" "$2"
+}
 export CUMU_HOST_DEVICES=4
 
 for how in threads processes launcher death death0 group; do
     # shellcheck disable=SC2086
     check "4 ranks: $how" 0 "^PASS nccl $how\$" -- $run "$tmp/client" $how 4
 done
+storm 20 10 "one host"
 # shellcheck disable=SC2086
 CUMU_HOST_DEVICES=8 check "2 to 8 ranks that grow" 0 '^PASS nccl grow$' -- $run "$tmp/client" grow 8
 if ldconfig -p 2>/dev/null | grep -q 'libucp\.so\.0'; then # splits, shrinks, windows, captures, aborts over UCX
@@ -35,6 +44,7 @@ if ldconfig -p 2>/dev/null | grep -q 'libucp\.so\.0'; then # splits, shrinks, wi
             TEAM_HOSTS=$hosts UCX_TLS=tcp check "4 ranks, two namespaces: $how" 0 "^PASS nccl $how\$" -- \
                 $run "$tmp/client" $how 4
         done
+        TEAM_HOSTS=$hosts UCX_TLS=tcp storm 1032 8 "two namespaces"
     else
         echo "skip nccl over namespaces: not permitted to make them"
     fi

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+enum { COME_MS = 30000, FAILED_MS = 1000 };
 
 struct nccl_comm cumu_nccl_comms[NCCL_MAX_COMMS];
 static atomic_uint cursor;
@@ -21,7 +24,6 @@ struct nccl_comm *cumu_nccl_new(bool blocking)
         atomic_store(&c->below, NULL);
         c->error = ncclSuccess;
         c->rank = c->device = -1;
-        c->meeting = false;
         c->nranks = c->registered = 0;
         c->key = 0;
         c->reunion = NULL;
@@ -67,6 +69,29 @@ int cumu_nccl_ready(const char *call, void *handle)
 
 /* ---- making one -------------------------------------------------------------------------------- */
 
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Whether to wait no more for the other ranks: the program has aborted, or one that is to come cannot. The end of its
+ * process tells that, or the failure of the parent, whose ranks have just met, and soon after it is over with them. */
+static int is_pointless(void *task)
+{
+    struct nccl_task *t = task;
+    mcclComm_t below = t->whole ? atomic_load(&t->parent->below) : NULL;
+    int lost = ncclSuccess;
+    if (t->comm->state == NCCL_ABANDONED || cumu_nccl_lost(t))
+        return true;
+    if (below && !mu.mcclCommGetAsyncError(below, &lost) && lost && lost != ncclInProgress) {
+        t->whole = false;
+        t->until_ms = now_ms() + FAILED_MS;
+    }
+    return t->until_ms && now_ms() > t->until_ms;
+}
+
 int cumu_nccl_join(struct nccl_task *t)
 {
     struct nccl_comm *c = t->comm;
@@ -78,12 +103,11 @@ int cumu_nccl_join(struct nccl_task *t)
     int verdict = cumu_manifest_check(t->call, c->name, cumu_nccl_key(&t->id), t->nranks, t->rank, t->device, &same);
     if (verdict && same)
         return verdict;
-    c->id = t->id;
-    c->rank = t->rank;
-    c->nranks = t->nranks;
-    c->meeting = true;
+    if (t->stay)
+        t->until_ms = now_ms() + COME_MS;
+    cumu_nccl_wait_while(is_pointless, t);
     int r = c->state == NCCL_ABANDONED ? ncclInvalidUsage : mu.mcclCommInitRank(&below, t->nranks, id, t->rank);
-    c->meeting = false;
+    cumu_nccl_wait_while(NULL, NULL);
     if (r)
         return cumu_nccl_failed(t->call, r, "rank %d of %d could not join", t->rank, t->nranks);
     c->rank = t->rank;
@@ -285,18 +309,6 @@ int wrap_ncclCommDestroy(void *comm)
     return r ? cumu_nccl_failed(call, r, "MCCL could not end the communicator") : ncclSuccess;
 }
 
-/* Ends a wait for ranks that may never come, in which a thread and its connections would stay for ever. MCCL has no
- * call for that; on the CPU a rank that comes twice ends the meeting, for the others too, who would wait in vain. */
-static void give_up_meeting(const struct nccl_comm *c)
-{
-    mcclComm_t none = NULL;
-    mcclUniqueId id;
-    int rank = c->rank, nranks = c->nranks;
-    memcpy(&id, &c->id, sizeof id);
-    if (c->meeting && cumu_backend() == CUMU_BACKEND_HOST && !mu.mcclCommInitRank(&none, nranks, id, rank))
-        (void)mu.mcclCommAbort(none);
-}
-
 /* While the communicator is being made, or its last operations run, another thread works on it: that one
  * sees the state and takes it down. */
 int wrap_ncclCommAbort(void *comm)
@@ -311,10 +323,8 @@ int wrap_ncclCommAbort(void *comm)
             return cumu_nccl_failed(call, ncclInvalidArgument, "%p is no communicator", comm);
     } while (!atomic_compare_exchange_weak(&c->state, &state, NCCL_ABANDONED));
     cumu_nccl_forget(c);
-    if (state == NCCL_JOINING) {
-        give_up_meeting(c);
+    if (state == NCCL_JOINING)
         return ncclSuccess;
-    }
     mcclComm_t below = atomic_exchange(&c->below, NULL);
     int r = below ? mu.mcclCommAbort(below) : ncclSuccess;
     cumu_nccl_free(c);

@@ -187,6 +187,28 @@ void cumu_nccl_reunion_free(struct mccl_reunion *r)
         BELOW(cumu_mccl_reunion_free)(r);
 }
 
+void cumu_nccl_give_up(const struct cumu_s128 *id, int nranks, int rank)
+{
+    __typeof__(cumu_mccl_give_up) *f = BELOW(cumu_mccl_give_up);
+    mcclUniqueId copy;
+    memcpy(&copy, id, sizeof copy);
+    if (f)
+        f(&copy, nranks, rank);
+}
+
+void cumu_nccl_wait_while(int (*given_up)(void *), struct nccl_task *t)
+{
+    __typeof__(cumu_mccl_while) *f = BELOW(cumu_mccl_while);
+    if (f)
+        f(given_up, t);
+}
+
+bool cumu_nccl_lost(const struct nccl_task *t)
+{
+    struct mccl_reunion *r = t->reunion ? t->reunion : t->parent ? t->parent->reunion : NULL;
+    return r && t->stay && BELOW(cumu_mccl_reunion_lost)(r, t->stay, t->nranks);
+}
+
 static int abandoned(void *comm) { return ((struct nccl_comm *)comm)->state == NCCL_ABANDONED; }
 
 int cumu_nccl_meet(const struct nccl_task *t, uint64_t key, int me, int n, const void *mine, size_t size, void *all)

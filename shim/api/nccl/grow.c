@@ -62,6 +62,9 @@ static int run_grow(struct nccl_task *t)
     else
         r = choose(t, all);
     free(all);
+    if (r && mine.knows == MADE_IT) /* those that come would wait for it */
+        cumu_nccl_give_up(&mine.id, t->nranks, t->rank);
+    t->whole = true;
     return r ? r : cumu_nccl_join(t);
 }
 

@@ -39,8 +39,6 @@ struct nccl_comm {
     atomic_bool told; /* the asynchronous error is logged */
     bool grows;       /* `grow` was handed out by ncclCommGetUniqueId, and nobody has come by it */
     struct cumu_s128 grow;
-    atomic_bool meeting; /* a thread waits for the other ranks of `id` to come, as `rank` of `nranks` */
-    struct cumu_s128 id;
     uint64_t key;                 /* made of the unique id: the same on all ranks, and on no other communicator */
     struct mccl_reunion *reunion; /* where its ranks meet when it is gone, if they are on several hosts; or NULL */
     char name[NCCL_NAME];         /* commName of its configuration, or "" */
@@ -97,7 +95,9 @@ struct nccl_task {
     struct cumu_s128 id;
     int nranks, rank, color, key, flags;
     uint64_t set;                 /* of a shrink: key of the parent and of who stays, */
-    int *stay;                    /* and their ranks in the parent; freed with the task */
+    int *stay;                    /* and, of a split too, their ranks in the parent; freed with the task */
+    bool whole;                   /* all ranks of the parent take part: its failure may be theirs */
+    int64_t until_ms;             /* (CLOCK_MONOTONIC) the others have come, or never do; 0: any time */
     struct mccl_reunion *reunion; /* of the parent; given back with the task */
     void *record;                 /* of a window */
     int result;
@@ -134,6 +134,12 @@ int cumu_nccl_meet(const struct nccl_task *t, uint64_t key, int me, int n, const
 struct mccl_reunion *cumu_nccl_reunion(mcclComm_t below);
 struct mccl_reunion *cumu_nccl_reunion_hold(struct mccl_reunion *r);
 void cumu_nccl_reunion_free(struct mccl_reunion *r);
+/* What this thread joins, it gives up once that says so; NULL: it waits. On MUSA it waits. */
+void cumu_nccl_wait_while(int (*given_up)(void *), struct nccl_task *t);
+/* Is one of those that stay known to be dead? */
+bool cumu_nccl_lost(const struct nccl_task *t);
+/* That rank does not come to the id: who made it, and the other ranks, are told so. On MUSA nothing. */
+void cumu_nccl_give_up(const struct cumu_s128 *id, int nranks, int rank);
 
 /* comm.c. Makes MCCL's communicator and publishes it. */
 int cumu_nccl_join(struct nccl_task *t);

@@ -42,10 +42,16 @@ static int split(struct nccl_task *t, struct wish *all, struct cumu_s128 *ids)
     /* Who cannot make an id still takes part: the others would wait for it. */
     int made = t->color >= 0 && t->rank == 0 ? wrap_ncclGetUniqueId(&id) : ncclSuccess;
     r = cumu_nccl_gather(t, &id, sizeof id, ids);
+    if (r && t->color >= 0 && t->rank == 0 && !made)
+        cumu_nccl_give_up(&id, t->nranks, 0);
     if (r || made)
         return cumu_nccl_failed(t->call, r ? r : made, "the ranks could not tell each other the new ids");
     if (t->color < 0) /* took part, and is in none */
         return ncclSuccess;
+    t->stay = malloc((size_t)t->nranks * sizeof *t->stay);
+    for (int i = 0; i < t->nranks && t->stay; i++)
+        t->stay[i] = all[i].rank;
+    t->whole = true;
     t->id = ids[leader];
     t->device = p->device;
     return cumu_nccl_join(t);
@@ -120,6 +126,8 @@ static int run_shrink(struct nccl_task *t)
     int r = ids ? cumu_nccl_meet(t, t->set, t->rank, t->nranks, &id, sizeof id, ids) : ncclSystemError;
     if (!r)
         t->id = ids[0];
+    else if (t->rank == 0 && !made)
+        cumu_nccl_give_up(&id, t->nranks, 0);
     free(ids);
     if (r && t->reunion) /* the text says who is missing */
         return r;

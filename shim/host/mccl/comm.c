@@ -53,10 +53,6 @@ void mccl_comm_free(mcclComm_t c)
         next = j->next;
         mccl_job_free(j);
     }
-    for (int i = 0; i < c->nranks && c->pidfd; i++)
-        if (c->pidfd[i] >= 0)
-            close(c->pidfd[i]);
-    free(c->pidfd);
     mccl_windows_free(c);
     if (c->net)
         mccl_net_free(c->net, in_order);
@@ -64,6 +60,12 @@ void mccl_comm_free(mcclComm_t c)
         mccl_comm_free(c->local);
     else if (c->shared)
         mccl_unmap(c->shared);
+    for (int i = 0; i < c->nranks && c->pidfd && (!c->reunion || c->net); i++) /* else the reunion's */
+        if (c->pidfd[i] >= 0)
+            close(c->pidfd[i]);
+    if (!c->reunion || c->net)
+        free(c->pidfd);
+    cumu_mccl_reunion_free(c->reunion);
     c->taken = false;
 }
 

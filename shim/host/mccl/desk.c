@@ -311,6 +311,11 @@ static int make_memory(struct desk *d, uint64_t process, struct mccl_shared **sh
         return -1;
     }
     (*shared)->nranks = (uint32_t)d->nranks;
+    if (getrandom((*shared)->secret, sizeof(*shared)->secret, 0) != sizeof(*shared)->secret) {
+        close(memory);
+        mccl_unmap(*shared);
+        return -1;
+    }
     for (int i = 0; i < d->nranks; i++) {
         struct mccl_member *m = &(*shared)->member[i];
         m->pid = d->guests[i].hello.pid;

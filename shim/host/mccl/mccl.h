@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "abi/mccl.h"
+#include "host/mccl/net/place.h"
 
 #define MCCL_MAX_RANKS 256
 #define MCCL_INLINE 40              /* bytes of data that travel in the cache line of the counter */
@@ -86,6 +87,7 @@ struct mccl_member {
     ino_t pids;                        /* the namespace of the pid */
     uint64_t process;                  /* the same for ranks of one process, and for no others */
     cpu_set_t cpus;                    /* that it may use */
+    struct mccl_place meet;            /* its door for a reunion */
     MCCL_LINE _Atomic uint64_t done;   /* the last collective that reads nothing of the others' any more */
     struct mccl_post post[MCCL_AHEAD]; /* these by number % MCCL_AHEAD */
     struct mccl_offer offer[MCCL_AHEAD];
@@ -123,6 +125,7 @@ struct mccl_mailbox { /* from one rank to one other */
 
 struct mccl_shared {
     uint32_t nranks;
+    uint64_t secret[2];                /* of its ranks' reunions */
     MCCL_LINE _Atomic uint32_t failed; /* mcclResult_t that ended the communicator, 0 */
     _Atomic uint32_t reasoned;         /* 1: a rank writes the reason, 2: it is written */
     char reason[MCCL_REASON];
@@ -159,11 +162,12 @@ struct mcclComm {
     struct mccl_net *net;
     struct mcclComm *local;
     const int *names;
-    bool one_process;     /* all ranks are threads of this process */
-    bool direct;          /* ranks can map each other's memory */
-    bool crowded;         /* more ranks than CPUs for them: a waiting rank gives its CPU away at once */
-    bool crowded_streams; /* the same of the streams' threads beside those that call for several ranks */
-    int impatience;       /* calls in a row for which the others did not come while the caller looked for them */
+    struct mccl_reunion *reunion; /* where its ranks can meet without it; keeps what `pidfd` is */
+    bool one_process;             /* all ranks are threads of this process */
+    bool direct;                  /* ranks can map each other's memory */
+    bool crowded;                 /* more ranks than CPUs for them: a waiting rank gives its CPU away at once */
+    bool crowded_streams;         /* the same of the streams' threads beside those that call for several ranks */
+    int impatience; /* calls in a row for which the others did not come while the caller looked for them */
     struct mccl_shared *shared;
     int *pidfd;                /* by rank, -1 where there is none */
     _Atomic uint32_t issued;   /* tickets drawn */

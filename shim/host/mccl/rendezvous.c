@@ -23,6 +23,7 @@
 
 #define HOST_DEVICES 64 /* that a machine may have */
 #define CONNECT_MS 10000
+#define GIVE_UP_MS 300 /* for a host that may be unreachable: who aborts does not wait */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the number and the mappings */
 
@@ -118,8 +119,8 @@ static bool reply_comes(int from, pid_t pid, int silent)
                           {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN},
                           {.fd = silent, .events = POLLIN}};
     bool dead = p[1].fd < 0 && errno == ESRCH; /* any other error: it is in another pid namespace */
-    while (!dead && poll(p, 3, -1) < 0 && errno == EINTR)
-        ;
+    if (!dead)
+        (void)mccl_poll(p, 3, -1);
     if (p[1].fd >= 0)
         close(p[1].fd);
     return p[0].revents || poll(p, 1, 0) == 1; /* it may have answered and died between the two looks */
@@ -193,6 +194,10 @@ static mcclResult_t call_by_net(const struct mccl_hello *me, struct mccl_reply *
     reply->reason[sizeof reply->reason - 1] = 0;
     if (good && (reply->result == MCCL_SPANS || (reply->result > 0 && reply->result <= mcclInProgress)))
         return reply->result;
+    if (mccl_given_up()) {
+        snprintf(reply->reason, sizeof reply->reason, "given up");
+        return mcclRemoteError;
+    }
     snprintf(reply->reason, sizeof reply->reason,
              "who made the id, at %s, is gone or has given up, or took this rank for another version of cumu", where);
     return mcclRemoteError;
@@ -285,6 +290,25 @@ static const void *kept_probe(int device)
     return *probe;
 }
 
+/* Opens this rank's door for a reunion; after mccl_settle all know the others'. */
+static mcclResult_t open_reunion(mcclComm_t c)
+{
+    int fd = mccl_listen_here(&c->shared->member[c->rank].meet);
+    if (fd >= 0 && !(c->reunion = mccl_reunion_new(fd, c->pidfd, c->rank, c->nranks)))
+        close(fd);
+    if (c->reunion)
+        return mcclSuccess;
+    mccl_fail(c, mcclSystemError, "rank %d has no socket or no memory for it", mccl_name(c, c->rank));
+    return mcclSystemError;
+}
+
+static void know_doors(mcclComm_t c)
+{
+    for (int i = 0; i < c->nranks; i++)
+        mccl_reunion_told(c->reunion, i, &c->shared->member[i].meet);
+    mccl_reunion_secret(c->reunion, c->shared->secret);
+}
+
 static void tell_why(const struct mccl_hello *me, const char *reason)
 {
     char line[MCCL_REASON + 100];
@@ -292,6 +316,27 @@ static void tell_why(const struct mccl_hello *me, const char *reason)
         return;
     snprintf(line, sizeof line, "nccl: rank %d of %d cannot join: %s", me->rank, me->nranks, reason);
     cumu_host_say(line);
+}
+
+/* Who came and is gone, or comes twice, ends the meeting (desk.c). */
+void cumu_mccl_give_up(const mcclUniqueId *id, int nranks, int rank)
+{
+    struct mccl_hello me = {.nranks = nranks, .rank = rank, .device = -1, .process = mccl_process_number()};
+    struct sockaddr_un name;
+    memcpy(&me.id, id, sizeof me.id);
+    mccl_who(&me);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&name, mccl_name_of(&name, &me.id)) == 0)
+        (void)send(fd, &me, sizeof me, MSG_NOSIGNAL);
+    else {
+        if (fd >= 0)
+            close(fd);
+        fd = me.id.door.family ? mccl_connect(&me.id.door, GIVE_UP_MS) : -1;
+        if (fd >= 0)
+            (void)mccl_send_all(fd, &me, sizeof me, GIVE_UP_MS);
+    }
+    if (fd >= 0)
+        close(fd);
 }
 
 mcclResult_t mccl_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device)
@@ -331,7 +376,10 @@ mcclResult_t mccl_join_while(int silent, mcclComm_t *comm, int nranks, const mcc
     } else if (!r) {
         look_round(c);
         r = refuse_sharing(c);
+        r = r ? r : open_reunion(c);
         r = r ? r : mccl_settle(c, c->one_process ? c : kept_probe(device));
+        if (!r)
+            know_doors(c);
     }
     if (line >= 0)
         close(line);

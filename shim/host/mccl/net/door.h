@@ -14,13 +14,6 @@
 
 #define MCCL_NAME 64 /* bytes of a host's name */
 
-struct mccl_place {  /* an address of TCP */
-    uint16_t family; /* AF_INET, AF_INET6, 0: none */
-    uint16_t port;   /* host's order */
-    uint32_t scope;  /* of a link-local address */
-    unsigned char address[16];
-};
-
 struct mccl_id { /* what an mcclUniqueId holds */
     char magic[8];
     uint64_t key[2]; /* names the Unix socket, which others may see */
@@ -34,7 +27,7 @@ _Static_assert(sizeof(struct mccl_id) <= MCCL_UNIQUE_ID_BYTES, "an id");
 
 struct mccl_hello { /* from a rank */
     struct mccl_id id;
-    uint32_t order, bytes; /* MCCL_ORDER and the size of this: a build that differs is turned away */
+    uint32_t order, bytes; /* MCCL_ORDER and MCCL_BYTES: a build that differs is turned away */
     int32_t nranks, rank, device;
     int32_t second; /* 0: here I am; 1: I have heard that we are on several hosts */
     uint32_t user;
@@ -49,6 +42,10 @@ struct mccl_hello { /* from a rank */
     char name[MCCL_NAME];
 };
 #define MCCL_ORDER 0x01020304u
+/* Sizes of this and of what lies in shared memory. */
+#define MCCL_BYTES \
+    ((uint32_t)(sizeof(struct mccl_hello) + sizeof(struct mccl_shared) + sizeof(struct mccl_member) + \
+                sizeof(struct mccl_mailbox)))
 
 struct mccl_reply {             /* back to it; with the memory's descriptor if result is 0 and by a Unix socket */
     mcclResult_t result;        /* or MCCL_SPANS */
@@ -138,6 +135,8 @@ enum { MCCL_DOOR_PENDING = 32 };
 /* Listens on an address by which other hosts reach this one (NCCL_SOCKET_IFNAME, NCCL_SOCKET_FAMILY), or on the one
  * given, if it has a family. The descriptor, -1 if there is none. */
 int mccl_listen(struct mccl_place *at);
+/* The same for ranks of this host, by a Unix socket with a name of the kernel's choice. */
+int mccl_listen_here(struct mccl_place *at);
 /* A descriptor connected to that place, tried for so long; -1. */
 int mccl_connect(const struct mccl_place *to, int patience_ms);
 /* Waits, at most so long, until the kernel says that the interface of this connection runs: after it came up it carries
@@ -155,6 +154,10 @@ bool mccl_send_frame(int fd, uint32_t type, const void *from, size_t n, int pati
  * when another one or none comes. */
 void *mccl_receive_frame(int fd, uint32_t type, size_t most, size_t *bytes, int patience_ms, char *reason);
 int64_t mccl_now_ms(void);
+/* poll(2) until then, -1: for ever, unless the thread gives up (cumu_mccl_while). */
+struct pollfd;
+int mccl_poll(struct pollfd *p, unsigned n, int64_t end);
+bool mccl_given_up(void);
 
 /* who.c: fills in who this process is. */
 void mccl_who(struct mccl_hello *h);

@@ -25,7 +25,6 @@ struct mccl_net {
     struct mccl_wire *wire;
     struct mccl_star *star;
     struct mccl_far *far;
-    struct mccl_reunion *reunion;
     _Atomic int waiting;      /* a call moves what is on the wire itself */
     _Atomic bool *left;       /* by rank: nothing will come from it any more */
     _Atomic uint32_t awaited; /* while a call sleeps: rank + 1 that it waits for, one after the other; else 0 */
@@ -63,9 +62,11 @@ struct mccl_circles *mccl_circles_new(int nranks);          /* NULL: out of memo
 void mccl_circles_told(struct mccl_circles *o, int rank, const struct mccl_waiting *w, int64_t now);
 void mccl_circles_check(struct mccl_circles *o, mcclComm_t c, int64_t now); /* the communicator fails if there is one */
 
-/* reunion.c. Takes over the listener, unless there is no memory: NULL. Then it is told every rank's card. */
-struct mccl_reunion *mccl_reunion_new(int listener, int rank, int nranks);
-void mccl_reunion_told(struct mccl_reunion *r, int rank, const struct mccl_card *card);
+/* reunion.c. Takes over the listener and the descriptors of the ranks' processes, as `pidfd` of the communicator, unless
+ * there is no memory: NULL. Then it is told every rank's door, and what they know each other by. */
+struct mccl_reunion *mccl_reunion_new(int listener, int *pidfd, int rank, int nranks);
+void mccl_reunion_told(struct mccl_reunion *r, int rank, const struct mccl_place *at);
+void mccl_reunion_secret(struct mccl_reunion *r, const uint64_t secret[2]);
 
 /* flight.c. Messages of a call: begun, and waited for. */
 enum mccl_class { MCCL_PAIR = 1, MCCL_ALL = 2, MCCL_WINDOWS = 3 };

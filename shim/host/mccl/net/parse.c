@@ -4,7 +4,7 @@
 
 #include "host/mccl/net/door.h"
 
-const char mccl_magic[8] = "cumumcc4"; /* 4: the version of all that is in door.h */
+const char mccl_magic[8] = "cumumcc5"; /* 5: the version of all that is in door.h and in shared memory */
 
 /* In a time that does not tell how many bytes were right. */
 bool mccl_same_id(const struct mccl_id *a, const struct mccl_id *b)
@@ -20,7 +20,7 @@ static bool ends(const char *text, size_t size) { return memchr(text, 0, size) !
 
 bool mccl_hello_good(const struct mccl_hello *h, const struct mccl_id *id)
 {
-    return mccl_same_id(&h->id, id) && h->order == MCCL_ORDER && h->bytes == sizeof *h && h->nranks >= 1 &&
+    return mccl_same_id(&h->id, id) && h->order == MCCL_ORDER && h->bytes == MCCL_BYTES && h->nranks >= 1 &&
            h->nranks <= MCCL_MAX_RANKS && h->rank >= 0 && h->rank < h->nranks && ends(h->boot, sizeof h->boot) &&
            ends(h->name, sizeof h->name) && (h->second == 0 || h->second == 1);
 }
@@ -46,13 +46,16 @@ bool mccl_roster_good(const void *at, size_t bytes, int nranks, int *nhosts)
     return true;
 }
 
+static bool of_tcp(const struct mccl_place *p) { return !p->family || p->family == AF_INET || p->family == AF_INET6; }
+
 bool mccl_card_good(const void *at, size_t bytes)
 {
     struct mccl_card card;
     if (bytes < sizeof card)
         return false;
     memcpy(&card, at, sizeof card);
-    return card.bytes <= MCCL_ADDRESS_MAX && bytes == sizeof card + card.bytes;
+    return card.bytes <= MCCL_ADDRESS_MAX && bytes == sizeof card + card.bytes && of_tcp(&card.star) &&
+           of_tcp(&card.meet);
 }
 
 bool mccl_cards_good(const void *at, size_t bytes, int nranks, size_t *where)
@@ -63,7 +66,8 @@ bool mccl_cards_good(const void *at, size_t bytes, int nranks, size_t *where)
         if (bytes - next < sizeof card)
             return false;
         memcpy(&card, (const char *)at + next, sizeof card);
-        if (card.bytes > MCCL_ADDRESS_MAX || card.bytes > bytes - next - sizeof card)
+        if (bytes - next - sizeof card < card.bytes ||
+            !mccl_card_good((const char *)at + next, sizeof card + card.bytes))
             return false;
         where[i] = next;
         next += sizeof card + card.bytes;

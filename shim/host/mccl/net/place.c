@@ -1,4 +1,4 @@
-/* Addresses of TCP: which interface other hosts reach this one by, listening, connecting, and whole messages. */
+/* Addresses: which interface other hosts reach this one by, listening, connecting, and whole messages. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "host/mccl/net/door.h"
+
+#define DOUBT_MS 50 /* how often a thread asks whether to give up */
 
 int64_t mccl_now_ms(void)
 {
@@ -23,17 +26,55 @@ int64_t mccl_now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* ---- waiting ------------------------------------------------------------------------------------- */
+
+/* Of the thread, which waits for one thing at a time, below many calls. */
+static _Thread_local struct {
+    int (*given_up)(void *);
+    void *arg;
+} doubt;
+
+void cumu_mccl_while(int (*given_up)(void *), void *arg)
+{
+    doubt.given_up = given_up;
+    doubt.arg = arg;
+}
+
+bool mccl_given_up(void) { return doubt.given_up && doubt.given_up(doubt.arg); }
+
+int mccl_poll(struct pollfd *p, unsigned n, int64_t end)
+{
+    for (;;) {
+        int64_t left = end < 0 ? INT32_MAX : end - mccl_now_ms();
+        if (left <= 0)
+            return 0;
+        bool doubts = doubt.given_up && left > DOUBT_MS;
+        int some = poll(p, n, doubts ? DOUBT_MS : end < 0 ? -1 : (int)left);
+        if (some > 0 || (some < 0 && errno != EINTR))
+            return some;
+        if (some == 0 && (!doubts || mccl_given_up()))
+            return 0;
+    }
+}
+
 /* ---- addresses ----------------------------------------------------------------------------------- */
 
 union address {
     struct sockaddr any;
     struct sockaddr_in in;
     struct sockaddr_in6 in6;
+    struct sockaddr_un un;
 };
 
 static socklen_t address_of(const struct mccl_place *p, union address *a)
 {
     memset(a, 0, sizeof *a);
+    if (p->family == AF_UNIX) {
+        size_t n = p->port < sizeof p->address ? p->port : sizeof p->address;
+        a->un.sun_family = AF_UNIX;
+        memcpy(a->un.sun_path, p->address, n);
+        return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n);
+    }
     if (p->family == AF_INET) {
         a->in.sin_family = AF_INET;
         a->in.sin_port = htons(p->port);
@@ -69,6 +110,10 @@ static bool place_of(const struct sockaddr *from, struct mccl_place *p)
 void mccl_place_text(const struct mccl_place *at, char *text, size_t size)
 {
     char address[INET6_ADDRSTRLEN] = "?";
+    if (at->family == AF_UNIX) {
+        snprintf(text, size, "this host");
+        return;
+    }
     inet_ntop(at->family, at->address, address, sizeof address);
     snprintf(text, size, at->family == AF_INET6 ? "[%s]:%d" : "%s:%d", address, at->port);
 }
@@ -145,6 +190,24 @@ int mccl_listen(struct mccl_place *at)
     return fd;
 }
 
+int mccl_listen_here(struct mccl_place *at)
+{
+    union address a = {.un = {.sun_family = AF_UNIX}};
+    socklen_t n = sizeof a;
+    size_t before = offsetof(struct sockaddr_un, sun_path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    if (bind(fd, &a.any, sizeof a.un.sun_family) || listen(fd, MCCL_MAX_RANKS) || getsockname(fd, &a.any, &n) ||
+        n <= before || n - before > sizeof at->address) {
+        close(fd);
+        return -1;
+    }
+    *at = (struct mccl_place){.family = AF_UNIX, .port = (uint16_t)(n - before)};
+    memcpy(at->address, a.un.sun_path, n - before);
+    return fd;
+}
+
 static int connect_once(const struct mccl_place *to, int patience_ms)
 {
     union address a;
@@ -155,7 +218,7 @@ static int connect_once(const struct mccl_place *to, int patience_ms)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     struct pollfd p = {.fd = fd, .events = POLLOUT};
     socklen_t size = sizeof error;
-    if (connect(fd, &a.any, n) && (errno != EINPROGRESS || poll(&p, 1, patience_ms) != 1))
+    if (connect(fd, &a.any, n) && (errno != EINPROGRESS || mccl_poll(&p, 1, mccl_now_ms() + patience_ms) != 1))
         error = ETIMEDOUT;
     if (!error && (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) || error))
         error = error ? error : EIO;
@@ -169,14 +232,14 @@ static int connect_once(const struct mccl_place *to, int patience_ms)
 int mccl_connect(const struct mccl_place *to, int patience_ms)
 {
     int64_t end = mccl_now_ms() + patience_ms;
-    if (to->family != AF_INET && to->family != AF_INET6) {
+    if (to->family != AF_INET && to->family != AF_INET6 && to->family != AF_UNIX) {
         errno = EADDRNOTAVAIL;
         return -1;
     }
     for (;;) {
         int64_t left = end - mccl_now_ms();
         int fd = connect_once(to, left > 0 ? (int)left : 0);
-        if (fd >= 0 || left <= 100 || errno == ECONNREFUSED)
+        if (fd >= 0 || left <= 100 || errno == ECONNREFUSED || mccl_given_up())
             return fd;
         nanosleep(&(struct timespec){0, 50000000}, NULL);
     }
@@ -237,15 +300,7 @@ bool mccl_place_of_id(struct mccl_place *at)
 /* Until the socket can be read or written, or time is up. */
 static bool await(int fd, short events, int64_t end)
 {
-    struct pollfd p = {.fd = fd, .events = events};
-    for (;;) {
-        int64_t left = end - mccl_now_ms();
-        int n = left > 0 ? poll(&p, 1, (int)left) : 0;
-        if (n > 0)
-            return true;
-        if (n == 0 || errno != EINTR)
-            return false;
-    }
+    return mccl_poll(&(struct pollfd){.fd = fd, .events = events}, 1, end) > 0;
 }
 
 bool mccl_send_all(int fd, const void *from, size_t n, int patience_ms)

@@ -1,6 +1,6 @@
-/* How ranks of a communicator over several hosts find each other without it: it may have failed or been revoked, and
- * some of its ranks may be gone. Every rank keeps a TCP door whose address all others were told when they joined. The
- * first of those that meet takes in what the others bring, and hands all of it out. */
+/* How ranks of a communicator find each other without it: it may have failed or been revoked, and some of its ranks may
+ * be gone. Every rank keeps a door whose address all others were told when they joined: by TCP, or on one host a Unix
+ * socket. The first of those that meet takes in what the others bring, and hands all of it out. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -30,11 +30,12 @@ struct mccl_reunion {
     } failed[FAILURES];
     unsigned nfailed;
     int listener, rank, nranks;
+    int *pidfd; /* by rank, -1 where there is none: a door may stay open in a child of a process that has ended */
     uint64_t secret[2];
     struct mccl_place at[]; /* by rank */
 };
 
-struct mccl_reunion *mccl_reunion_new(int listener, int rank, int nranks)
+struct mccl_reunion *mccl_reunion_new(int listener, int *pidfd, int rank, int nranks)
 {
     struct mccl_reunion *r = calloc(1, sizeof *r + (size_t)nranks * sizeof *r->at);
     if (!r)
@@ -42,22 +43,22 @@ struct mccl_reunion *mccl_reunion_new(int listener, int rank, int nranks)
     pthread_mutex_init(&r->lock, NULL);
     r->users = 1;
     r->listener = listener;
+    r->pidfd = pidfd;
     r->rank = rank;
     r->nranks = nranks;
     return r;
 }
 
-/* An id that NCCL_COMM_ID names has no secret: that of rank 0's host serves. */
-void mccl_reunion_told(struct mccl_reunion *r, int rank, const struct mccl_card *card)
+void mccl_reunion_told(struct mccl_reunion *r, int rank, const struct mccl_place *at) { r->at[rank] = *at; }
+
+void mccl_reunion_secret(struct mccl_reunion *r, const uint64_t secret[2])
 {
-    r->at[rank] = card->meet;
-    if (rank == 0)
-        memcpy(r->secret, card->local.secret, sizeof r->secret);
+    memcpy(r->secret, secret, sizeof r->secret);
 }
 
 struct mccl_reunion *cumu_mccl_reunion(mcclComm_t c)
 {
-    return mccl_live(c) && c->net ? cumu_mccl_reunion_hold(c->net->reunion) : NULL;
+    return mccl_live(c) ? cumu_mccl_reunion_hold(c->reunion) : NULL;
 }
 
 struct mccl_reunion *cumu_mccl_reunion_hold(struct mccl_reunion *r)
@@ -72,6 +73,10 @@ void cumu_mccl_reunion_free(struct mccl_reunion *r)
     if (!r || atomic_fetch_sub(&r->users, 1) > 1)
         return;
     close(r->listener);
+    for (int i = 0; i < r->nranks && r->pidfd; i++)
+        if (r->pidfd[i] >= 0)
+            close(r->pidfd[i]);
+    free(r->pidfd);
     pthread_mutex_destroy(&r->lock);
     free(r);
 }
@@ -102,6 +107,20 @@ static mcclResult_t gone(struct mccl_reunite *m, const struct mccl_reunion *r, i
     char where[80];
     mccl_place_text(&r->at[rank], where, sizeof where);
     return wrong(m, mcclRemoteError, "rank %d, at %s, takes no part: %s", rank, where, why);
+}
+
+static bool has_ended(const struct mccl_reunion *r, int rank)
+{
+    struct pollfd p = {.fd = r->pidfd ? r->pidfd[rank] : -1, .events = POLLIN};
+    return p.fd >= 0 && poll(&p, 1, 0) == 1;
+}
+
+int cumu_mccl_reunion_lost(const struct mccl_reunion *r, const int *ranks, int n)
+{
+    bool lost = false;
+    for (int i = 0; i < n; i++)
+        lost = lost || (ranks[i] >= 0 && ranks[i] < r->nranks && has_ended(r, ranks[i]));
+    return lost;
 }
 
 static bool over(const struct mccl_reunite *m, int64_t end) { return mccl_now_ms() > end || m->given_up(m->arg); }
@@ -275,7 +294,11 @@ static void look(struct hall *h)
         g->at = n;
         h->polls[n++] = (struct pollfd){.fd = g->fd >= 0 ? g->fd : g->watch, .events = POLLIN};
     }
-    if (poll(h->polls, (nfds_t)n, LOOK_MS) <= 0)
+    int some = poll(h->polls, (nfds_t)n, LOOK_MS);
+    for (int k = 1; k < h->m->n && some == 0; k++)
+        if (h->guests[k].fd < 0 && !h->guests[k].gone && has_ended(h->r, h->m->ranks[k]))
+            miss(h, k, "its process has ended");
+    if (some <= 0)
         return;
     for (int k = 1; k < h->m->n; k++) {
         struct guest *g = &h->guests[k];
@@ -363,6 +386,9 @@ static mcclResult_t visit(const struct mccl_reunion *r, struct mccl_reunite *m, 
     while (good && poll(&p, 1, LOOK_MS) <= 0)
         if (over(m, end)) {
             result = late(m, first);
+            good = false;
+        } else if (has_ended(r, first)) {
+            result = gone(m, r, first, "its process has ended");
             good = false;
         }
     if (good && mccl_receive_all(fd, &o, sizeof o, REACH_MS) && mccl_outcome_good(&o)) {

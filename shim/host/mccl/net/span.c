@@ -69,9 +69,9 @@ static struct mccl_card *make_card(struct mccl_net *n, int door, size_t *size, i
     }
     if (n->nhosts > 1) {
         int meet = mccl_listen(&card.meet);
-        if (meet >= 0 && !(n->reunion = mccl_reunion_new(meet, rank, n->comm->nranks)))
+        if (meet >= 0 && !(n->comm->reunion = mccl_reunion_new(meet, NULL, rank, n->comm->nranks)))
             close(meet);
-        if (!n->reunion)
+        if (!n->comm->reunion)
             return NULL;
     }
     card.bytes = (uint32_t)bytes;
@@ -154,6 +154,8 @@ static mcclResult_t settle(int door, mcclResult_t here, char *reason)
 static bool has_failed(void *comm)
 {
     mcclComm_t c = comm;
+    if (mccl_given_up() && !mccl_state(c))
+        mccl_fail(c, mcclRemoteError, "rank %d has given up", c->rank);
     return c->aborting || mccl_state(c);
 }
 
@@ -202,7 +204,9 @@ mcclResult_t mccl_span(mcclComm_t *comm, mcclComm_t c, struct mccl_hello *me, ch
     for (int q = 0; q < c->nranks && !r && n->nhosts > 1; q++) {
         struct mccl_card card;
         memcpy(&card, cards + where[q], sizeof card);
-        mccl_reunion_told(n->reunion, q, &card);
+        mccl_reunion_told(c->reunion, q, &card.meet);
+        if (q == 0) /* an id that NCCL_COMM_ID names has no secret: that of rank 0's host serves */
+            mccl_reunion_secret(c->reunion, card.local.secret);
         if (n->host_of[q] != n->host && !mccl_wire_peer(n->wire, q, cards + where[q] + sizeof card, card.bytes))
             r = mcclSystemError;
     }
@@ -230,7 +234,6 @@ void mccl_net_free(struct mccl_net *n, bool in_order)
     mccl_star_close(n);
     mccl_wire_close(n->wire);
     mccl_far_free(n);
-    cumu_mccl_reunion_free(n->reunion);
     free(n->host_of);
     free(n->seat_of);
     free(n->ranks);

@@ -409,6 +409,8 @@ mcclResult_t mccl_star_ready(struct mccl_net *n)
     int64_t end = mccl_now_ms() + JOIN_MS;
     pthread_mutex_lock(&s->lock);
     while (!s->live && !(r = mccl_state(c)) && mccl_now_ms() < end) {
+        if (mccl_given_up())
+            mccl_fail(c, mcclRemoteError, "rank %d has given up", c->rank);
         struct timespec t;
         clock_gettime(CLOCK_REALTIME, &t);
         t.tv_nsec += 20000000;

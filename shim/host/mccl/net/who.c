@@ -23,7 +23,7 @@ void mccl_who(struct mccl_hello *h)
     h->boot[n > 0 ? n : 0] = 0;
     h->boot[strcspn(h->boot, "\n")] = 0;
     h->order = MCCL_ORDER;
-    h->bytes = sizeof *h;
+    h->bytes = MCCL_BYTES;
     h->user = geteuid();
     h->pid = getpid();
     h->pids = namespace_of("/proc/self/ns/pid"); /* 0 if nobody tells */
