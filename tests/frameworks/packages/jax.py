@@ -2,13 +2,17 @@
 # package: JAX
 # pip: jax[cuda12] numpy
 # cuda: 12
-# what: matmul, elementwise and reductions under jit, convolution, linalg, FFT, random, grad, scan, sort, vmap, float64
+# what: matmul, elementwise and reductions under jit, convolution, linalg, FFT, random, grad, scan, sort, vmap, float64, a profile
 # check: jax_plugins/xla_cuda12/xla_cuda_plugin.so
 # cpu: own
 # limit: 1800
 # env: JAX_DEFAULT_MATMUL_PRECISION=highest XLA_PYTHON_CLIENT_PREALLOCATE=false TF_CPP_MIN_LOG_LEVEL=2
+import glob
+import gzip
+import json
 import os
 import sys
+import tempfile
 
 if sys.argv[1] == "cpu":
     os.environ["JAX_PLATFORMS"] = "cpu"
@@ -19,6 +23,7 @@ import jax.numpy as jnp
 import numpy
 
 import steps
+from profiles import unmatched
 from steps import step
 
 
@@ -107,6 +112,27 @@ def vmap_while(_, numbers):
 @step(rtol=1e-3, atol=1e-3)
 def convolution(_, numbers):
     return jax.lax.conv_general_dilated(f32(numbers, 2, 3, 12, 12), f32(numbers, 4, 3, 3, 3), (1, 1), "SAME")
+
+
+@step
+def profile(device, numbers):
+    """JAX's profile of three runs, by CUPTI: each kernel belongs to a launch."""
+    run = jax.jit(lambda a, b: jnp.tanh(a @ b).sum(0))
+    a = f32(numbers, 64, 64)
+    result = run(a, a).block_until_ready()
+    if device == "gpu":
+        with tempfile.TemporaryDirectory() as folder:
+            with jax.profiler.trace(folder, create_perfetto_trace=True):
+                for _ in range(3):
+                    numpy.asarray(run(a, a))
+            with gzip.open(glob.glob(folder + "/plugins/profile/*/*.trace.json.gz")[0]) as file:
+                events = json.load(file)["traceEvents"]
+        gpu = {e["pid"] for e in events if e.get("name") == "process_name" and "GPU" in e["args"]["name"]}
+        known = [e for e in events if "correlation_id" in e.get("args", {})]
+        of = [[(e["args"]["correlation_id"], e["ts"]) for e in known if (e["pid"] in gpu) == on] for on in (True, False)]
+        count, wrong = unmatched(*of)
+        assert count >= 6 and not wrong, f"{wrong} of {count} records belong to no call"
+    return result
 
 
 def start(platform):
