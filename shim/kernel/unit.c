@@ -343,6 +343,13 @@ int cumu_unit_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, voi
     return err;
 }
 
+/* Whether err is what each call answers since an earlier kernel failed: nothing is wrong with what is asked now. */
+static bool is_earlier_error(int err)
+{
+    size_t left, all;
+    return (int)mu.muMemGetInfo(&left, &all) == err;
+}
+
 /* Tier 0's image of f, for the CPU. */
 static int load_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, struct func_inst *inst)
 {
@@ -359,7 +366,8 @@ static int load_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, s
     err = mu.muModuleLoadData(&inst->module, image);
     free(image);
     if (err) {
-        cumu_func_report(f, CUMU_ERROR, "the MUSA library refused its image (%d)", err);
+        if (!is_earlier_error(err))
+            cumu_func_report(f, CUMU_ERROR, "the MUSA library refused its image (%d)", err);
         return err;
     }
     err = mu.muModuleGetFunction(&inst->function, inst->module, f->name);

@@ -209,6 +209,11 @@ static const struct test fixed[] = {
     {"initcheck", "padding_shifted", NOT_WRITTEN(4),
      ONE_BYTE A "ld.global.u32 %r6, [%rd3];\nshr.u32 %r7, %r6, 24;\n" USE("%r7"),
      ONE_BYTE A "ld.global.u32 %r6, [%rd3];\nshl.b32 %r7, %r6, 24;\nshr.s32 %r7, %r7, 24;\n" USE("%r7"), 1, 32, 0},
+    {"initcheck", "padding_doubled", NOT_WRITTEN(4),
+     ONE_BYTE A "ld.global.u32 %r6, [%rd3];\nshl.b32 %r7, %r6, 1;\nst.global.u32 [%rd3+12], %r7;",
+     ONE_BYTE A "ld.global.u32 %r6, [%rd3];\nshl.b32 %r7, %r6, 1;\nand.b32 %r7, %r7, 510;\n"
+                "st.global.u32 [%rd3+12], %r7;\nshl.b32 %r7, %r6, 8;\nst.global.u32 [%rd3+12], %r7;",
+     1, 32, 0},
     {"initcheck", "padding_permuted", NOT_WRITTEN(4),
      ONE_BYTE A "ld.global.u32 %r6, [%rd3];\nprmt.b32 %r7, %r6, %r1, 0x4442;\n" USE("%r7"),
      ONE_BYTE A "ld.global.u32 %r6, [%rd3];\nprmt.b32 %r7, %r6, %r1, 0x4448;\n" USE("%r7"), 1, 32, 0},

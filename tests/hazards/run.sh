@@ -101,6 +101,33 @@ for seed in 1 2 "${SEED:-3}"; do
     rm -f "$tmp/drawn.log"
 done
 
+# Mutants: each defect of kernels that are right otherwise is told with its line, none is of the right ones.
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -I"$B/gen" -o "$tmp/mutants" "$(dirname "$0")/mutants.c" \
+    "$B/lib/cumu/facade/libcuda.so.1" -Wl,--allow-shlib-undefined
+mutants() { # jit, seed, kernels: what each tool says of them is left in $tmp/said.TOOL.JIT
+    check "right kernels, seed $2, jit $1" 0 '^done$' '^========= ERROR SUMMARY: 0 errors$' -- env CUMU_JIT="$1" \
+        "$cumu" memcheck --tool all --error-exitcode 9 "$tmp/mutants" "$2" "$3" right
+    for tool in memcheck racecheck initcheck synccheck; do
+        check "$tool of $3 mutants, seed $2, jit $1" 9 '^done$' -- env CUMU_JIT="$1" CUMU_HOST_THREADS=1 \
+            "$cumu" memcheck --tool $tool --report-api-errors no --destroy-on-device-error kernel --print-limit 0 \
+            --error-exitcode 9 --log-file "$tmp/mutants.log" "$tmp/mutants" "$2" "$3" $tool "$tmp/mutants.want"
+        awk -v strict="$([ $tool = synccheck ] || echo 1)" -f "$(dirname "$0")/mutants.awk" "$tmp/mutants.want" \
+            "$tmp/mutants.log" >"$tmp/missing"
+        cat "$tmp/missing"
+        ! grep -q '^not ok' "$tmp/missing" || bad=1
+        sed 's/0x[0-9a-f]*/ADDRESS/g' "$tmp/mutants.log" >"$tmp/said.$tool.$1"
+        rm -f "$tmp/mutants.log"
+    done
+}
+for seed in 1 2 "${SEED:-3}"; do
+    mutants 0 "$seed" 100
+done
+mutants 0 "${SEED:-4}" 12
+mutants wait "${SEED:-4}" 12
+for tool in memcheck racecheck initcheck synccheck; do
+    cmp -s "$tmp/said.$tool.0" "$tmp/said.$tool.wait" || { echo "not ok mutants: reports of $tool differ"; bad=1; }
+done
+
 # In the interpreter and in compiled code, with the same words: places, threads and counts.
 for jit in 0 wait; do
     check "drawn kernels, jit $jit" 0 '^done$' -- env CUMU_JIT=$jit CUMU_HOST_THREADS=1 CUMU_LOG=info,+jit "$cumu" memcheck \

@@ -63,6 +63,7 @@ static const struct test tests[] = {
     {"load_volatile", LOC "ld.volatile.global.u32 %r3, [%rd1];", "read of size 4", 400, 0, DEVICE, DEVICE, 1},
     {"load_acquire", LOC "ld.acquire.gpu.global.u32 %r3, [%rd1];", "read of size 4", 400, 0, DEVICE, DEVICE, 1},
     {"misaligned", LOC "st.global.u64 [%rd1], %rd2;", "is misaligned", 4, 8, DEVICE, DEVICE, 1},
+    {"misaligned_at_the_end", LOC "st.global.u32 [%rd1], 1;", "is misaligned", 398, 396, DEVICE, DEVICE, 1},
     {"misaligned_vector", LOC "ld.global.v4.u32 {%r3, %r4, %r5, %r6}, [%rd1];", "is misaligned", 8, 16, DEVICE, DEVICE,
      1},
     {"atomic", LOC "atom.global.add.u32 %r3, [%rd1], 1;", GLOBAL "atomic of size 4", 400, 0, DEVICE, DEVICE, 1},

@@ -84,6 +84,8 @@ void host_initcheck_made(const struct host_range *r)
     for (uint64_t k = r->base >> REGION_LOG2; k <= (r->base + r->size - 1) >> REGION_LOG2; k++)
         open_region(k);
     set_bits(r->base, r->size, false);
+    if (r->base % T0_UNDEFINED_PIECE == 0) /* what is left of its last piece is nobody's: not written either */
+        set_bits(r->base + r->size, -r->size % T0_UNDEFINED_PIECE, false);
 }
 
 bool host_initcheck_written(void *unused, uint64_t address, uint32_t size, enum t0_access_kind kind)

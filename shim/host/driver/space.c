@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "host/driver/limits.h"
+#include "host/driver/memcheck.h"
 #include "host/driver/space.h"
 
 #define PAGE ((size_t)4096)
@@ -270,10 +271,10 @@ struct host_piece *host_space_take(struct host_arena *a, size_t size, size_t ali
 {
     size_t guard = size >= host_layout.kept && guards < MAX_GUARDS ? host_layout.guard : 0;
     size_t unit = size < host_layout.large ? UNIT : host_layout.block, cost = host_space_cost(size);
-    size_t extent = up(size, unit);
+    size_t extent = up(size, unit), zone = host_memcheck_on() ? UNIT : 0; /* so that no index leads to a neighbour */
     align = align < unit ? unit : align;
-    struct host_piece *p = find_room(a, extent + guard, cost, align, zero);
-    if (!p && guard) { /* little address space is left: better without */
+    struct host_piece *p = find_room(a, up(size + zone, unit) + guard, cost, align, zero);
+    if (!p && (guard || zone)) { /* little address space is left: better without */
         guard = 0;
         p = find_room(a, extent, cost, align, zero);
     }

@@ -180,6 +180,7 @@ static bool start(struct t0_block *b, uint64_t number)
 
     t0_block_index(g, number, b->index);
     b->alive = b->nwarp;
+    b->refused = false;
     if (b->rec->uses_tensor)
         t0_tensor_clear(b->cluster->base + t0_cluster_rank(g, b->index) * LIR_CLUSTER_STRIDE);
     for (unsigned k = 0; k < T0_BARRIERS; k++)
@@ -239,12 +240,15 @@ static bool turn(struct t0_worker *worker, struct t0_block *b, struct turn *what
     return ran;
 }
 
-/* Nobody of the cluster can go on: collectives whose missing lanes wait elsewhere go on without them. */
+/* Nobody of the cluster can go on: collectives whose missing lanes wait elsewhere go on without them. Who waits for
+ * threads that memcheck has ended is not at fault, and ends with them. */
 static void unblock(struct t0_worker *worker, struct t0_cluster *c)
 {
     struct t0_warp *stuck = NULL;
+    bool refused = false;
     for (uint32_t n = 0; n < c->size; n++) {
         struct t0_block *b = c->block[n];
+        refused |= b->refused;
         for (uint32_t k = 0; k < b->nwarp; k++) {
             if (b->warp[k].dead == ~0u)
                 continue;
@@ -253,6 +257,8 @@ static void unblock(struct t0_worker *worker, struct t0_cluster *c)
             stuck = stuck ? stuck : &b->warp[k];
         }
     }
+    if (refused)
+        t0_give_up(worker);
     worker->warp = stuck;
     stuck->l.mask = stuck->split[0].mask;
     t0_raise(stuck, LIR_AT(stuck->block->image, code, struct lir_insn) + stuck->split[0].pc, T0_FAULT_DEADLOCK,

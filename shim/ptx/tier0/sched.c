@@ -298,6 +298,7 @@ static __attribute__((noinline)) bool end_lanes(struct t0_warp *w)
     w->dead |= w->ended;
     w->l.mask &= ~w->ended;
     w->ended = 0;
+    w->block->refused = true;
     wake_waiting(w);
     return w->l.mask != 0;
 }

@@ -2,7 +2,8 @@
  * loads that fit the structure and not its members, and compiled code takes members out of them by shifts and masks.
  * So undefined bits are followed from the load along all paths, forwards, through what moves, shifts, masks and selects
  * bits, as valgrind's memcheck does while a program runs (Seward and Nethercote 2005): arithmetic, comparison, an
- * address or an atomic uses them; a store copies them. The verdict on one load and one pattern of bytes is kept. */
+ * address or an atomic uses them; a store copies them, unless a shift by other than whole bytes came before: members
+ * lie at bytes, and x * 2 is x << 1. The verdict on one load and one pattern of bytes is kept. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "ptx/tier0/tools.h"
 
 enum { MOST_STATES = 1 << 16 }; /* of one walk: rather silent than slow */
-enum { PIECE = 32 };            /* bytes: no structure has more padding in one place */
+enum { COMPUTED = 1 };          /* beside the number of a row, which is a multiple of LIR_ROW_ALIGN */
 
 struct state { /* bits of a row that are undefined before an instruction */
     uint64_t key, bits;
@@ -198,6 +199,24 @@ static bool convert(const struct lir_insn *i, uint64_t bits, uint64_t *d)
     return true;
 }
 
+/* Whether it shifts by other than whole bytes. */
+static bool computes(const struct walk *w, const struct lir_insn *i)
+{
+    uint64_t by;
+    switch (i->op) {
+    case LIR_SHL_B16:
+    case LIR_SHL_B32:
+    case LIR_SHL_B64:
+    case LIR_SHR_U16:
+    case LIR_SHR_U32:
+    case LIR_SHR_U64:
+    case LIR_SHR_S16:
+    case LIR_SHR_S32:
+    case LIR_SHR_S64: return !constant(w, i->b, &by) || by % 8;
+    default: return false;
+    }
+}
+
 /* Bits of d that source number `source` (a b c e) decides; false: they are used, in a way that is not followed. */
 static bool pass(const struct walk *w, const struct lir_insn *i, unsigned source, uint64_t bits, uint64_t *d)
 {
@@ -341,8 +360,15 @@ static struct roles roles_of(const struct lir_insn *i)
     }
 }
 
+/* Stores to where others see what is stored: no spills. */
+static bool stores_away(const struct walk *w, const struct lir_insn *i)
+{
+    return (i->op >= LIR_STG_8 && i->op <= LIR_STG_64) ||
+           (i->op == LIR_ST_ANY && !(i->aux & LIR_MEM_SHARED) && strncmp(lir_text(w->m, i), "st.local", 8) != 0);
+}
+
 /* Undefined bits of a row before an instruction: where they are behind it. */
-static void step(struct walk *w, uint32_t pc, uint32_t row, uint64_t bits)
+static void step(struct walk *w, uint32_t pc, uint32_t row, uint32_t computed, uint64_t bits)
 {
     const struct lir_insn *code = LIR_AT(w->m, code, struct lir_insn), *i = &code[pc];
     const uint32_t operand[] = {i->d, i->a, i->b, i->c, i->e};
@@ -356,7 +382,7 @@ static void step(struct walk *w, uint32_t pc, uint32_t row, uint64_t bits)
     if (parts && row == i->a) {
         const uint32_t to[] = {i->d, i->e, i->b, i->c};
         for (unsigned k = 0; k < parts; k++)
-            push(w, pc + 1, to[k], bits >> k * width & low(width));
+            push(w, pc + 1, to[k] | computed, bits >> k * width & low(width));
     }
     for (unsigned k = 0; k < 5; k++) {
         uint64_t d;
@@ -365,23 +391,24 @@ static void step(struct walk *w, uint32_t pc, uint32_t row, uint64_t bits)
         w->compared |= i->op == LIR_ATOM && (i->aux & LIR_ATOM_OP) == PTX_SUB_CAS && k == 2;
         if (r.uses >> k & 1) {
             if (k && pass(w, i, k - 1, bits, &d))
-                push(w, pc + 1, i->d, d);
+                push(w, pc + 1, i->d | computed | (computes(w, i) ? COMPUTED : 0), d);
             else
                 w->used = true;
         }
         if (r.writes >> k & 1 && !guarded)
             goes_on = false;
+        w->used |= computed && r.copies >> k & 1 && stores_away(w, i);
     }
     if (!goes_on || i->op == LIR_RET || i->op == LIR_EXIT || i->op == LIR_TRAP)
         return;
     if (i->op != LIR_BRA && i->op != LIR_BRX)
-        push(w, pc + 1, row, bits);
+        push(w, pc + 1, row | computed, bits);
     if (i->op == LIR_BRA || i->op == LIR_BRP)
-        push(w, (uint32_t)i->imm, row, bits);
+        push(w, (uint32_t)i->imm, row | computed, bits);
     if (i->op == LIR_BRX) {
         const struct lir_table *t = LIR_AT(w->m, tables, struct lir_table) + i->imm;
         for (uint32_t k = 0; k < t->count; k++)
-            push(w, LIR_AT(w->m, targets, uint32_t)[t->first + k], row, bits);
+            push(w, LIR_AT(w->m, targets, uint32_t)[t->first + k], row | computed, bits);
     }
 }
 
@@ -422,7 +449,8 @@ static bool follow(struct walk *w, uint32_t pc, uint32_t bytes, const bool *foun
     begin(w, pc, bytes);
     while (w->depth && !*found && !w->gave_up) {
         const struct state s = w->stack[--w->depth];
-        step(w, (uint32_t)((s.key - 1) >> 32), (uint32_t)(s.key - 1), s.bits);
+        const uint32_t row = (uint32_t)(s.key - 1);
+        step(w, (uint32_t)((s.key - 1) >> 32), row & ~(uint32_t)COMPUTED, row & COMPUTED, s.bits);
     }
     free(w->seen);
     free(w->stack);
@@ -500,8 +528,11 @@ bool t0_undefined_matters(const struct t0_watch *watch, const struct t0_kernel *
 {
     const uint16_t op = LIR_AT(k->module->image, code, struct lir_insn)[pc].op;
     bool alone = false;
-    const uint32_t bytes = watch->undefined(watch->ctx, address, size, PIECE, &alone);
+    const uint32_t bytes = watch->undefined(watch->ctx, address, size, T0_UNDEFINED_PIECE, &alone);
     if (alone || !(is_load(op) || is_copy(op)))
+        return true;
+    /* Padding of 16 bytes at once: of next to no structure. */
+    if (is_copy(op) && size >= 16 && bytes == (uint32_t)low(size < 32 ? size : 32))
         return true;
     return is_load(op) && size <= 32 && remembered_uses(k->module, pc, bytes);
 }

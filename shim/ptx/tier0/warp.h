@@ -102,7 +102,8 @@ struct t0_block {
     size_t shared_room;
     uint8_t *local;
     size_t local_stride, local_room;
-    bool filled; /* the rows hold what `last` of the worker says */
+    bool filled;  /* the rows hold what `last` of the worker says */
+    bool refused; /* lanes have ended, as memcheck refused their accesses */
     struct t0_barrier barrier[T0_BARRIERS];
     struct t0_cluster *cluster, alone; /* cluster: rank 0's, where the others' is not used */
     struct race_block *race;           /* tools.h: of the first block of a cluster that is watched; or NULL */

@@ -225,10 +225,13 @@ static uint32_t look(struct t0_warp *w, const struct lir_insn *i, unsigned lane)
     const unsigned n = find_parts(w, i, lane, p);
     for (unsigned k = 0; k < n; k++) {
         struct miss m;
-        const bool good = may_access(w, i, lane, &p[k], &m);
-        const bool misaligned = good && p[k].aligned && p[k].address & (p[k].size - 1);
-        if (good && !misaligned)
+        const bool good = may_access(w, i, lane, &p[k], &m), odd = p[k].aligned && p[k].address & (p[k].size - 1);
+        if (good && !odd)
             continue;
+        /* A word that begins in an allocation and reaches beyond its end is misaligned first of all, as devices see it. */
+        const struct part first = {p[k].address, 1, p[k].kind, p[k].shared, false};
+        struct miss unused;
+        const bool misaligned = odd && (good || may_access(w, i, lane, &first, &unused));
         report(w, i, lane, &p[k], &m, misaligned);
         return 1u << lane;
     }

@@ -56,6 +56,7 @@ struct t0_finding {
     unsigned notes;
 };
 
+enum { T0_UNDEFINED_PIECE = 32 }; /* bytes, aligned: no structure has more padding in one place */
 struct t0_watch {
     void *ctx;
     unsigned tools; /* bits of enum t0_tool */
