@@ -13,8 +13,12 @@
 #if defined(__x86_64__) && !defined(__clang__) && __GNUC__ >= 12 && !CUMU_ASAN && !CUMU_TSAN
 #pragma GCC optimize("fp-contract=fast")
 #define REAL_VECTOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+/* And the two parts of that for loops that are written apart for vectors of 64 bytes. */
+#define REAL_WIDE __attribute__((target("arch=x86-64-v4")))
+#define REAL_NARROW __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define REAL_VECTOR
+#define REAL_NARROW
 #endif
 
 /* e^x, within 2 units of the last place: x = n ln 2 + r, and e^r by its series to r^6, |r| <= 0.35. Beyond the floats'

@@ -1,4 +1,4 @@
-/* Products of an RNN's step, part of rnn_pass.h: `real` and REAL_VECTOR are its.
+/* Products of an RNN's step, part of rnn_pass.h: `real` is its, and the attributes of real.h.
  *
  * A step's product is of few rows by a matrix that all steps share. BLAS would bring the matrix into its order in each,
  * which takes as long as the product; here it is done once: strips of TILE columns, each with its k rows one behind the
@@ -21,43 +21,58 @@ static void pack(const real *b, bool transposed, int64_t n, int64_t k, real *to)
     }
 }
 
-typedef real strip_row __attribute__((vector_size(TILE * sizeof(real)), aligned(sizeof(real))));
-/* So many rows by one strip. The sums stay in registers, which is why there are no fewer rows at once. */
-static inline __attribute__((always_inline)) void multiply_rows(const int rows, int64_t k, const real *a,
-                                                                const real *strip, strip_row *to)
-{
-    strip_row sum[8];
-    for (int r = 0; r < rows; r++)
-        sum[r] = (strip_row){0};
-    for (int64_t i = 0; i < k; i++) {
-        const strip_row b = *(const strip_row *)(strip + i * TILE);
-        for (int r = 0; r < rows; r++)
-            sum[r] += a[r * k + i] * b;
+/* c[m][n] = a[m][k] b, or added to it, by vectors of so many bytes: up to MOST rows by one strip at once, whose sums stay
+ * in registers. The vectors are the CPU's own, as compilers split longer ones by way of the stack. */
+#define STRIP_PRODUCT(NAME, BYTES, MOST, TARGET) \
+    typedef real NAME##_part __attribute__((vector_size(BYTES), aligned(sizeof(real)))); \
+    static inline __attribute__((always_inline)) void NAME##_rows(const int rows, int64_t k, const real *a, \
+                                                                  const real *strip, real *to) \
+    { \
+        enum { PARTS = TILE * sizeof(real) / (BYTES) }; \
+        NAME##_part sum[MOST][PARTS], b[PARTS]; \
+        _Pragma("GCC unroll 8") for (int r = 0; r < rows; r++) _Pragma("GCC unroll 8") for (int p = 0; p < PARTS; p++) \
+            sum[r][p] = (NAME##_part){0}; \
+        for (int64_t i = 0; i < k; i++, strip += TILE) { \
+            _Pragma("GCC unroll 8") for (int p = 0; p < PARTS; p++) b[p] = ((const NAME##_part *)strip)[p]; \
+            _Pragma("GCC unroll 8") for (int r = 0; r < rows; r++) \
+                _Pragma("GCC unroll 8") for (int p = 0; p < PARTS; p++) sum[r][p] += a[r * k + i] * b[p]; \
+        } \
+        _Pragma("GCC unroll 8") for (int r = 0; r < rows; r++) \
+            _Pragma("GCC unroll 8") for (int p = 0; p < PARTS; p++)((NAME##_part *)to)[r * PARTS + p] = sum[r][p]; \
+    } \
+    TARGET static void NAME(int64_t m, int64_t n, int64_t k, const real *a, const real *packed, bool add, real *c) \
+    { \
+        real sum[MOST * TILE]; \
+        for (int64_t tile = 0; tile < n; tile += TILE) \
+            for (int64_t row = 0, rows; row < m; row += rows) { \
+                const real *strip = packed + tile * k, *from = a + row * k; \
+                int64_t columns = n - tile < TILE ? n - tile : TILE; \
+                rows = m - row >= MOST ? MOST : m - row >= 4 ? 4 : 1; \
+                if (rows == MOST) \
+                    NAME##_rows(MOST, k, from, strip, sum); \
+                else if (rows == 4) \
+                    NAME##_rows(4, k, from, strip, sum); \
+                else \
+                    NAME##_rows(1, k, from, strip, sum); \
+                for (int64_t i = 0; i < rows; i++) \
+                    for (int64_t j = 0; j < columns; j++) { \
+                        real *to = c + (row + i) * n + tile + j; \
+                        *to = sum[i * TILE + j] + (add ? *to : 0); \
+                    } \
+            } \
     }
-    for (int r = 0; r < rows; r++)
-        to[r] = sum[r];
-}
+STRIP_PRODUCT(multiply_narrow, 32, 6, REAL_NARROW)
+#ifdef REAL_WIDE
+STRIP_PRODUCT(multiply_wide, 64, 8, REAL_WIDE)
+#endif
 
-/* c[m][n] = a[m][k] b, or added to it. */
-REAL_VECTOR static void multiply_packed(int64_t m, int64_t n, int64_t k, const real *a, const real *packed, bool add,
-                                        real *c)
+static void multiply_packed(int64_t m, int64_t n, int64_t k, const real *a, const real *packed, bool add, real *c)
 {
-    strip_row sum[8];
-    for (int64_t tile = 0; tile < n; tile += TILE)
-        for (int64_t row = 0, rows; row < m; row += rows) {
-            const real *strip = packed + tile * k, *from = a + row * k;
-            int64_t columns = n - tile < TILE ? n - tile : TILE;
-            rows = m - row >= 8 ? 8 : m - row >= 4 ? 4 : 1;
-            if (rows == 8)
-                multiply_rows(8, k, from, strip, sum);
-            else if (rows == 4)
-                multiply_rows(4, k, from, strip, sum);
-            else
-                multiply_rows(1, k, from, strip, sum);
-            for (int64_t i = 0; i < rows; i++)
-                for (int64_t j = 0; j < columns; j++) {
-                    real *to = c + (row + i) * n + tile + j;
-                    *to = sum[i][j] + (add ? *to : 0);
-                }
-        }
+#ifdef REAL_WIDE
+    if (__builtin_cpu_supports("x86-64-v4")) {
+        multiply_wide(m, n, k, a, packed, add, c);
+        return;
+    }
+#endif
+    multiply_narrow(m, n, k, a, packed, add, c);
 }
