@@ -108,7 +108,13 @@ void make_matvec_q4(struct work *w)
     int8_t *x = add(w, IN, 'i', Q4_COLS);
     for (int i = 0; i < Q4_COLS; i++)
         x[i] = (int8_t)((int)(next() % 255) - 127);
-    add_floats(w, IN, blocks);
+    float *scale = add_floats(w, IN, 2 * blocks); /* and the block's sum times it */
+    for (size_t i = 0; i < blocks; i++) {
+        int sum = 0;
+        for (size_t k = 0; k < 32; k++)
+            sum += x[32 * i + k];
+        scale[2 * i + 1] = scale[2 * i] * (float)sum;
+    }
     scalar(w, Q4_COLS);
     shape(w, w->n / 4, 1, 32, 4);
 }

@@ -283,7 +283,7 @@ void native_matvec_q4(float *restrict y, const uint8_t *restrict w, const int8_t
             v = _mm256_maddubs_epi16(_mm256_sign_epi8(v, v), _mm256_sign_epi8(u, v));
             uint16_t half;
             memcpy(&half, w, sizeof half);
-            sums = _mm256_fmadd_ps(_mm256_set1_ps(_cvtsh_ss(half) * scale[b]),
+            sums = _mm256_fmadd_ps(_mm256_set1_ps(_cvtsh_ss(half) * scale[2 * b]),
                                    _mm256_cvtepi32_ps(_mm256_madd_epi16(v, ones)), sums);
         }
         for (int k = 0; k < 8; k++)
@@ -295,7 +295,7 @@ void native_matvec_q4(float *restrict y, const uint8_t *restrict w, const int8_t
             for (int k = 0; k < 16; k++)
                 dot += ((w[2 + k] & 15) - 8) * x[32 * b + k] + ((w[2 + k] >> 4) - 8) * x[32 * b + 16 + k];
             widen(&factor, (const uint16_t *)w, 1);
-            sum += factor * scale[b] * (float)dot;
+            sum += factor * scale[2 * b] * (float)dot;
         }
 #endif
         y[r] = sum;

@@ -330,7 +330,34 @@ static void special(struct t1_op *op)
         }
         return;
     case LIR_DP4A:
-        snprintf(v, T1_EXPR, "t1_v_dp4a($0, $1, $2, %u, %u)", aux & 1, aux >> 1 & 1);
+        snprintf(v, T1_EXPR, "t1_v_dp4a_%c%c($0, $1, $2)", aux & 1 ? 's' : 'u', aux & 2 ? 's' : 'u');
+        derive(op, 0);
+        return;
+    case LIR_DP2A:
+        snprintf(v, T1_EXPR, "t1_v_dp2a_%c%c($0, $1 >> %u, $2)", aux & 1 ? 's' : 'u', aux & 2 ? 's' : 'u',
+                 aux & 4 ? 16 : 0);
+        derive(op, 0);
+        return;
+    case LIR_BMSK_B32:
+        snprintf(v, T1_EXPR, aux ? "t1_v_bmsk($0 & 31, $1 & 31)" : "t1_v_bmsk($0, $1)");
+        derive(op, 0);
+        return;
+    case LIR_SZEXT_U32:
+    case LIR_SZEXT_S32:
+        snprintf(v, T1_EXPR, aux ? "t1_v_szext_%s($0, $1 & 31)" : "t1_v_szext_%s($0, $1)",
+                 op->op == LIR_SZEXT_S32 ? "s32" : "u32");
+        derive(op, 0);
+        return;
+    case LIR_BFIND_U32:
+    case LIR_BFIND_S32:
+        snprintf(v, T1_EXPR, "t1_v_bfind(t1_v_clz32(%s), 32, %u)",
+                 op->op == LIR_BFIND_S32 ? "$0 ^ (pu32)((ps32)$0 >> 31)" : "$0", aux);
+        derive(op, 0);
+        return;
+    case LIR_BFIND_U64:
+    case LIR_BFIND_S64:
+        snprintf(v, T1_EXPR, "t1_h_bfind(t1_v_clz64(%s), 64, %u)",
+                 op->op == LIR_BFIND_S64 ? "$0 ^ (pu64)((ps64)$0 >> 63)" : "$0", aux);
         derive(op, 0);
         return;
     case LIR_SIN_F32:

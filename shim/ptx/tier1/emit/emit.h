@@ -97,6 +97,14 @@ struct t1_var_place { /* shared variables; .param variables of functions */
     uint32_t offset;
 };
 
+struct t1_together { /* bytes of each lane that were loaded at once, for the loads `from` to `until` */
+    int32_t address;
+    unsigned size;
+    int64_t first;
+    uint32_t from, until;
+    const char *words;
+};
+
 struct t1_emit {
     const struct ptx_module *module;
     struct ptx_diag *diag;
@@ -151,6 +159,8 @@ struct t1_emit {
         uint32_t imm, low;
     } tested[8]; /* addresses known to be aligned, in this block */
     uint32_t ntested;
+    struct t1_together together[4];
+    uint32_t ntogether;
 };
 
 /* text.c */
@@ -236,6 +246,8 @@ struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t va
 const char *t1_in_shared(struct t1_emit *e, const char *s, uint64_t imm);
 /* Pointer expression of one lane (named l) of an address. */
 const char *t1_lane_pointer(struct t1_emit *e, const struct t1_arg *a, bool shared, uint64_t imm);
+/* Declares p[], the lanes' pointers in pieces of 64 bits; for a load, lanes that do not run get one to zeros. */
+void t1_pointers(struct t1_emit *e, const struct t1_arg *a, bool shared, uint64_t imm, bool load);
 /* Tests that the lanes' addresses are multiples of `bytes`. value: the address's, -1 for a variable's; g: its
  * form if known, or NULL. */
 void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather *g, int32_t value, uint64_t imm,
@@ -270,6 +282,10 @@ bool t1_param_access(struct t1_emit *e, bool store);                            
 void t1_param_plan(struct t1_emit *e);
 void t1_param_declare(struct t1_emit *e);
 uint32_t t1_reach(struct t1_emit *e, const struct ptx_func *f); /* index of a function, enlisting it */
+
+/* together.c: words that hold what the load in work and others behind it read, and its first byte in them; NULL: it
+ * loads alone. Names _0_k, _1_k: the first and second word of piece k. imm: of the load, beside the address. */
+const char *t1_together(struct t1_emit *e, const struct t1_arg *a, int32_t address, uint64_t imm, unsigned *byte);
 
 /* lane.c: statements that declare NAME as lane `l` has the 32-bit value, from a load of its own; NULL: it cannot, or
  * should not, be computed so. */

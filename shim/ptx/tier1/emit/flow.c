@@ -3,6 +3,7 @@
 #include "ptx/tier1/emit/emit.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const struct ptx_instr *last_of(const struct ptx_func *f, uint32_t b)
 {
@@ -428,6 +429,7 @@ static void block(struct t1_emit *e, uint32_t k)
         t1_put(e, div ? "if (!p%u) goto S%u;\n{ uint32_t m = p%u; p%u = 0;\n" : "{\n", k, k, k, k);
     size_t from = e->text.n;
     e->ntested = 0;
+    memset(e->together, 0, sizeof e->together);
     for (uint32_t p = 0; p < b->nphi; p++)
         if (e->value[b->phi[p].dst].used)
             t1_def_done(e, b->phi[p].dst);

@@ -39,7 +39,7 @@ const char *t1_isa_flags(enum t1_isa isa)
 {
     static const char *const flags[T1_NISA] = {
         [T1_PLAIN] = COMMON_FLAGS " -DT1_ISA=0 -Wl,--no-as-needed -lm", /* fmaf */
-        [T1_AVX2] = COMMON_FLAGS " -DT1_ISA=1 -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt",
+        [T1_AVX2] = COMMON_FLAGS " -DT1_ISA=1 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mlzcnt -mpopcnt",
         [T1_AVX512] = COMMON_FLAGS " -DT1_ISA=2 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512cd -mfma"
                                    " -mbmi -mbmi2 -mlzcnt -mpopcnt -mprefer-vector-width=512",
     };

@@ -227,6 +227,25 @@ static void spill(struct t1_emit *e, const char *array, const struct t1_arg *a)
         t1_put(e, "t1_spill_u32(%s, %u, %s);\n", array, k, t1_piece(e, a, k));
 }
 
+/* ldmatrix: a table of the rows' addresses, of which a routine makes registers. */
+static void load_rows(struct t1_emit *e, const struct t1_single *x, const struct lir_insn *i, const struct t1_arg *a,
+                      uint64_t imm)
+{
+    const uint32_t row[4] = {i->d, i->b, i->c, i->e};
+    const unsigned n = 1u << (i->aux & LIR_LDM_LOG2);
+    t1_put(e, "{\npu32 r[%u];\n", n * e->np);
+    t1_pointers(e, a, i->aux & LIR_MEM_SHARED, imm, true);
+    t1_put(e, "t1_mx_get%s(r, (const uint8_t *const *)p, %u);\n", i->aux & LIR_LDM_TRANS ? "_turned" : "", n);
+    for (unsigned q = 0; q < n; q++) {
+        const int32_t v = t1_single_value(x, row[q], true);
+        for (unsigned k = 0; v >= 0 && k < e->np; k++)
+            t1_def_piece(e, v, k, t1_str(e, "r[%u]", q * e->np + k));
+        if (v >= 0)
+            t1_def_done(e, v);
+    }
+    t1_put(e, "}\n");
+}
+
 /* ldmatrix and stmatrix: matrix q has its rows where lanes 8q to 8q + 7 say. */
 static bool move_rows(struct t1_emit *e, const struct t1_single *x, const struct lir_insn *i, bool store)
 {
@@ -240,23 +259,20 @@ static bool move_rows(struct t1_emit *e, const struct t1_single *x, const struct
     t1_watch(e, &a, NULL, imm, 16, (store ? T1_WATCH_WRITES : 0) | (shared ? T1_WATCH_SHARED : 0),
              t1_str(e, "(%s & (uint32_t)0x%llxull)", e->mask, (1ull << (8u << (i->aux & LIR_LDM_LOG2))) - 1));
     t1_aligned(e, &a, NULL, value, imm, 16);
-    const char *p = t1_lane_pointer(e, &a, shared, imm);
     e->matrices = true;
+    if (!store) {
+        load_rows(e, x, i, &a, imm);
+        return true;
+    }
+    const char *p = t1_lane_pointer(e, &a, shared, imm);
     for (unsigned q = 0; q < 1u << (i->aux & LIR_LDM_LOG2); q++) {
         struct t1_arg from = t1_single_arg(e, x, row[q]);
-        t1_put(e, "{\nuint32_t w[32] __attribute__((aligned(64)))%s;\n", store ? "" : " = {0}");
-        if (store)
-            spill(e, "w", &from);
-        if (store && turn)
+        t1_put(e, "{\nuint32_t w[32] __attribute__((aligned(64)));\n");
+        spill(e, "w", &from);
+        if (turn)
             t1_put(e, "t1_mx_turn(w);\n");
         t1_put(e, "_Pragma(\"GCC unroll 1\") for (unsigned l = %u; l < %u; l++)\n", 8 * q, 8 * q + 8);
-        t1_put(e, "if (%s >> l & 1) ", e->mask);
-        t1_put(e, store ? "t1_copy16(%s, w + 4 * (l & 7));\n" : "t1_copy16(w + 4 * (l & 7), %s);\n", p);
-        if (!store && turn)
-            t1_put(e, "t1_mx_turn(w);\n");
-        if (!store)
-            define_words(e, t1_single_value(x, row[q], true), "w");
-        t1_put(e, "}\n");
+        t1_put(e, "if (%s >> l & 1) t1_copy16(%s, w + 4 * (l & 7));\n}\n", e->mask, p);
     }
     return true;
 }

@@ -8,9 +8,11 @@ struct access {
     bool param;   /* of the kernel, at imm: */
     uint64_t imm; /* of this element */
     struct t1_gather gather;
-    unsigned size; /* bytes of an element */
-    const char *t; /* suffix of the primitives */
-    bool wide;     /* 64-bit elements */
+    unsigned size;     /* bytes of an element */
+    const char *t;     /* suffix of the primitives */
+    bool wide;         /* 64-bit elements */
+    const char *words; /* has been loaded with others: in these words, */
+    unsigned byte;     /* from this byte on */
 };
 
 static const char *type_name(const struct t1_emit *e, const struct ptx_instr *in, bool store,
@@ -98,8 +100,22 @@ static const char *place(struct t1_emit *e, const struct access *x, unsigned k, 
     return t1_str(e, "%s%s, %s%s", t1_piece(e, a, 2 * k), add, t1_piece(e, a, 2 * k + 1), add);
 }
 
+/* An element of words that are loaded already. */
+static const char *cut_piece(struct t1_emit *e, const struct access *x, unsigned k)
+{
+    const char *word = t1_str(e, "%s_%u_%u", x->words, x->byte / 4, k);
+    const unsigned bits = 8 * x->size, low = x->byte % 4 * 8;
+    if (bits == 32)
+        return word;
+    if (*x->t == 's')
+        return t1_str(e, "(pu32)((ps32)(%s << %u) >> %u)", word, 32 - bits - low, 32 - bits);
+    return t1_str(e, "(%s >> %u & 0x%xu)", word, low, (1u << bits) - 1);
+}
+
 static const char *load_piece(struct t1_emit *e, const struct access *x, unsigned k)
 {
+    if (x->words)
+        return cut_piece(e, x, k);
     const char *fn, *at = place(e, x, k, &fn);
     const int64_t stride = x->address.stride;
     unsigned h, lane = first_lane(e, x, k, &h);
@@ -273,6 +289,44 @@ static void whole_words(struct t1_emit *e, struct access *x, const struct ptx_op
     t1_put(e, "}\n");
 }
 
+/* Whether two or four words of each lane can move as rows of the lanes' own. */
+static bool as_rows(const struct t1_emit *e, const struct access *x, const struct ptx_opnd *data, unsigned n)
+{
+    bool good = e->isa == T1_AVX2 && (n == 2 || n == 4) && x->size == 4 && !x->local &&
+                (x->address.rep == T1_V || x->address.stride);
+    for (unsigned k = 0; k < n; k++)
+        good &= data[k].kind != PTX_O_REG || register_size(e, &data[k]) == 4;
+    return good;
+}
+
+static void move_rows(struct t1_emit *e, const struct access *x, const struct ptx_opnd *data, const int32_t *value,
+                      const struct t1_arg *v, unsigned n, bool is_store)
+{
+    const bool row = x->address.rep == T1_U && x->address.stride == (int64_t)(n * x->size);
+    t1_put(e, "{\npu32 r[%u]%s", n * e->np, is_store ? " = {" : ";\n");
+    for (unsigned k = 0; is_store && k < n; k++)
+        for (unsigned j = 0; j < e->np; j++)
+            t1_put(e, "%s%s", t1_piece(e, &v[k], j), k + 1 == n && j + 1 == e->np ? "};\n" : ", ");
+    if (row)
+        t1_put(e, "if (T1_LIKELY(%s == ~0u)) t1_row_%s%u(%s%s%s);\nelse {\n", e->mask, is_store ? "put" : "get", n,
+               is_store ? "" : "r, ", pointer(e, x, 0, 0), is_store ? ", r" : "");
+    t1_pointers(e, &x->address, x->shared, x->imm, !is_store);
+    if (is_store)
+        t1_put(e, "t1_put%u((uint8_t *const *)p, r, %s);\n", n, e->mask);
+    else
+        t1_put(e, "t1_get%u(r, (const uint8_t *const *)p);\n", n);
+    if (row)
+        t1_put(e, "}\n");
+    for (unsigned k = 0; !is_store && k < n; k++) {
+        if (data[k].kind != PTX_O_REG || !e->value[value[k]].used)
+            continue;
+        for (unsigned j = 0; j < e->np; j++)
+            t1_def_piece(e, value[k], j, t1_str(e, "r[%u]", k * e->np + j));
+        t1_def_done(e, value[k]);
+    }
+    t1_put(e, "}\n");
+}
+
 static const struct ptx_var *kernel_parameter(struct t1_emit *e, const struct ptx_opnd *o)
 {
     const struct ptx_var *v = o->sym >= 0 ? ptx_symbol(e->f, o->sym) : NULL;
@@ -348,7 +402,12 @@ static void access(struct t1_emit *e, bool is_store)
         struct t1_arg v[8];
         for (unsigned k = 0; is_store && k < n; k++)
             v[k] = t1_source(e, &data[k], value[k], x.size == 8 ? T1_K_64 : T1_K_32);
-        for (unsigned k = 0; k < n; k++, x.imm += x.size) {
+        const bool rows = !ordered && as_rows(e, &x, data, n);
+        if (!is_store && !ordered && !local && !parameter && !x.shared && n == 1)
+            x.words = t1_together(e, &x.address, e->f->instr_src[e->at][0], x.imm, &x.byte);
+        if (rows)
+            move_rows(e, &x, data, value, v, n, is_store);
+        for (unsigned k = 0; !rows && k < n; k++, x.imm += x.size) {
             x.t = type_name(e, in, is_store, &data[k]);
             x.wide = x.size == 8;
             if (is_store)

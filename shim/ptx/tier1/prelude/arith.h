@@ -108,8 +108,25 @@ T1_INLINE uint64_t t1_s_abs_s64(uint64_t x) { return (int64_t)x < 0 ? 0 - x : x;
     T1_INLINE V t1_v_max_##T(V a, V b) { return t1_pick##w(T1_CAT(T1_C_, S)(GT, a, b), a, b); } \
     T1_INLINE U t1_s_min_##T(U a, U b) { return t1_s_cmp_##T(LT, a, b) ? a : b; } \
     T1_INLINE U t1_s_max_##T(U a, U b) { return t1_s_cmp_##T(GT, a, b) ? a : b; }
+#if T1_ISA == 1 && !defined(__clang__) /* gcc 12 does not see them in the comparison and the choice */
+typedef int t1_d8 __attribute__((vector_size(32)));
+#define T1_MINMAX_AVX2(T, S, letter) \
+    T1_INLINE pu32 t1_v_min_##T(pu32 a, pu32 b) \
+    { \
+        return (pu32)__builtin_ia32_pmin##letter##d256((t1_d8)a, (t1_d8)b); \
+    } \
+    T1_INLINE pu32 t1_v_max_##T(pu32 a, pu32 b) \
+    { \
+        return (pu32)__builtin_ia32_pmax##letter##d256((t1_d8)a, (t1_d8)b); \
+    } \
+    T1_INLINE uint32_t t1_s_min_##T(uint32_t a, uint32_t b) { return t1_s_cmp_##T(LT, a, b) ? a : b; } \
+    T1_INLINE uint32_t t1_s_max_##T(uint32_t a, uint32_t b) { return t1_s_cmp_##T(GT, a, b) ? a : b; }
+T1_MINMAX_AVX2(u32, U32, u)
+T1_MINMAX_AVX2(s32, S32, s)
+#else
 T1_MINMAX(u32, 32, pu32, uint32_t, U32)
 T1_MINMAX(s32, 32, pu32, uint32_t, S32)
+#endif
 T1_MINMAX(u64, 64, pu64, uint64_t, U64)
 T1_MINMAX(s64, 64, pu64, uint64_t, S64)
 
@@ -127,8 +144,24 @@ T1_INLINE pu64 t1_v_shl64_(pu64 a, pu64 b) { return T1_SHIFT(psllv8di, 64, t1_q8
 T1_INLINE pu64 t1_v_shr64_(pu64 a, pu64 b) { return T1_SHIFT(psrlv8di, 64, t1_q8, uint8_t, a, b); }
 T1_INLINE pu64 t1_v_sar64_(pu64 a, pu64 b) { return T1_SHIFT(psrav8di, 64, t1_q8, uint8_t, a, b); }
 #else
-T1_INLINE pu32 t1_v_shl32(pu32 a, pu32 b) { return (a << (b & 31)) & (pu32)(b < 32); }
-T1_INLINE pu32 t1_v_shr32(pu32 a, pu32 b) { return (a >> (b & 31)) & (pu32)(b < 32); }
+#if T1_ISA == 1 /* the machine's stop at the width; of constants the compiler knows more */
+typedef int t1_s8i __attribute__((vector_size(32)));
+#define T1_SHIFTS_BY(op, a, b) \
+    if (!__builtin_constant_p((b)[0])) \
+        return (pu32)__builtin_ia32_##op((t1_s8i)(a), (t1_s8i)(b));
+#else
+#define T1_SHIFTS_BY(op, a, b)
+#endif
+T1_INLINE pu32 t1_v_shl32(pu32 a, pu32 b)
+{
+    T1_SHIFTS_BY(psllv8si, a, b)
+    return (a << (b & 31)) & (pu32)(b < 32);
+}
+T1_INLINE pu32 t1_v_shr32(pu32 a, pu32 b)
+{
+    T1_SHIFTS_BY(psrlv8si, a, b)
+    return (a >> (b & 31)) & (pu32)(b < 32);
+}
 T1_INLINE pu32 t1_v_sar32(pu32 a, pu32 b) { return (pu32)((ps32)a >> (ps32)t1_v_min_u32(b, t1_splat_u32(31))); }
 T1_INLINE pu64 t1_v_shl64_(pu64 a, pu64 b) { return (a << (b & 63)) & (pu64)(b < 64); }
 T1_INLINE pu64 t1_v_shr64_(pu64 a, pu64 b) { return (a >> (b & 63)) & (pu64)(b < 64); }
@@ -326,6 +359,32 @@ T1_INLINE pu32 t1_v_bfi_b32(pu32 from, pu32 into, pu32 pos, pu32 len)
     pu32 mask = t1_v_shl32(t1_v_ones(len & 255), pos & 255);
     return (into & ~mask) | (t1_v_shl32(from, pos & 255) & mask);
 }
+/* prmt: bytes of b:a by four bits each; the fourth of them spreads the byte's sign. */
+#if T1_ISA
+T1_VECTOR(char, t1_chars, T1_BYTES)
+#define T1_BYTES_OF(n) 0x01010101u * (4 * ((n)&3))
+#if T1_ISA == 1
+#define T1_PSHUFB(x, i) ((pu32)__builtin_ia32_pshufb256((t1_chars)(x), (t1_chars)(i)))
+#elif defined(__clang__)
+#define T1_PSHUFB(x, i) ((pu32)__builtin_ia32_pshufb512((t1_chars)(x), (t1_chars)(i)))
+#else
+#define T1_PSHUFB(x, i) \
+    ((pu32)__builtin_ia32_pshufb512_mask((t1_chars)(x), (t1_chars)(i), (t1_chars){0}, (unsigned long long)-1))
+#endif
+/* a bit of each byte as the whole byte */
+T1_INLINE pu32 t1_spread(pu32 x, int bit)
+{
+    x = x >> bit & 0x01010101u;
+    return (x << 8) - x;
+}
+T1_INLINE pu32 t1_v_prmt(pu32 a, pu32 b, pu32 c)
+{
+    const pu32 n = (c & 0xf) | (c << 4 & 0xf00) | (c << 8 & 0xf0000) | (c << 12 & 0xf000000);
+    const pu32 i = (n & 0x03030303u) + (pu32){T1_LIST32(T1_BYTES_OF)}, of_b = t1_spread(n, 2), sign = t1_spread(n, 3);
+    const pu32 r = (T1_PSHUFB(a, i) & ~of_b) | (T1_PSHUFB(b, i) & of_b);
+    return (r & ~sign) | (t1_spread(r, 7) & sign);
+}
+#else
 T1_INLINE pu32 t1_prmt_byte(pu32 a, pu32 b, pu32 s)
 {
     pu32 word = t1_pick32(T1_C_U32(NEU, s & 4, (pu32){0}), b, a), byte = t1_v_shr32(word, (s & 3) * 8) & 255;
@@ -336,7 +395,59 @@ T1_INLINE pu32 t1_v_prmt(pu32 a, pu32 b, pu32 c)
     return t1_prmt_byte(a, b, c) | t1_prmt_byte(a, b, c >> 4) << 8 | t1_prmt_byte(a, b, c >> 8) << 16 |
            t1_prmt_byte(a, b, c >> 12) << 24;
 }
-#define T1_DOT_BYTE(x, n, s) ((s) ? (pu32)((ps32)((x) << (24 - 8 * (n))) >> 24) : ((x) >> 8 * (n)&255))
-#define t1_v_dp4a(a, b, c, as, bs) \
-    ((c) + T1_DOT_BYTE(a, 0, as) * T1_DOT_BYTE(b, 0, bs) + T1_DOT_BYTE(a, 1, as) * T1_DOT_BYTE(b, 1, bs) + \
-     T1_DOT_BYTE(a, 2, as) * T1_DOT_BYTE(b, 2, bs) + T1_DOT_BYTE(a, 3, as) * T1_DOT_BYTE(b, 3, bs))
+#endif
+/* Products of signed shorts, two added. */
+#if T1_ISA == 2 && defined(__clang__)
+typedef short t1_h32 __attribute__((vector_size(64)));
+#define t1_v_madd(a, b) ((pu32)__builtin_ia32_pmaddwd512((t1_h32)(a), (t1_h32)(b)))
+#elif T1_ISA == 2
+typedef short t1_h32 __attribute__((vector_size(64)));
+#define t1_v_madd(a, b) ((pu32)__builtin_ia32_pmaddwd512_mask((t1_h32)(a), (t1_h32)(b), (t1_i16){0}, -1))
+#elif T1_ISA == 1
+typedef short t1_h16 __attribute__((vector_size(32)));
+#define t1_v_madd(a, b) ((pu32)__builtin_ia32_pmaddwd256((t1_h16)(a), (t1_h16)(b)))
+#else
+T1_INLINE pu32 t1_v_madd(pu32 a, pu32 b)
+{
+    ps32 x = (ps32)a, y = (ps32)b;
+    return (pu32)((x << 16 >> 16) * (y << 16 >> 16) + (x >> 16) * (y >> 16));
+}
+#endif
+/* bytes 0 and 2, 1 and 3 as two shorts */
+T1_VECTOR(int16_t, t1_shorts, T1_BYTES)
+#define t1_bytes_u(x, e) ((e) ? (x) >> 8 & 0x00ff00ffu : (x)&0x00ff00ffu)
+#define t1_bytes_s(x, e) ((pu32)((e) ? (t1_shorts)(x) >> 8 : (t1_shorts)(x) << 8 >> 8))
+#define T1_DOT(S, R) \
+    T1_INLINE pu32 t1_v_dp4a_##S##R(pu32 a, pu32 b, pu32 c) \
+    { \
+        return c + t1_v_madd(t1_bytes_##S(a, 0), t1_bytes_##R(b, 0)) + \
+               t1_v_madd(t1_bytes_##S(a, 1), t1_bytes_##R(b, 1)); \
+    } \
+    T1_INLINE pu32 t1_v_dp2a_##S##R(pu32 a, pu32 b, pu32 c) \
+    { \
+        return c + T1_HALF_##S(a, 0) * T1_BYTE_##R(b, 0) + T1_HALF_##S(a, 1) * T1_BYTE_##R(b, 1); \
+    }
+#define T1_HALF_u(x, n) ((n) ? (x) >> 16 : (x)&0xffff)
+#define T1_HALF_s(x, n) ((pu32)((n) ? (ps32)(x) >> 16 : (ps32)(x) << 16 >> 16))
+#define T1_BYTE_u(x, n) ((x) >> (8 * (n)) & 255)
+#define T1_BYTE_s(x, n) ((pu32)((ps32)((x) << (24 - 8 * (n))) >> 24))
+T1_DOT(u, u)
+T1_DOT(u, s)
+T1_DOT(s, u)
+T1_DOT(s, s)
+/* bmsk, szext: lengths and positions from the width on are as the width; bfind: the leading bit that is no sign */
+T1_INLINE pu32 t1_v_bmsk(pu32 pos, pu32 len) { return t1_v_shl32(t1_v_ones(len), pos); }
+T1_INLINE pu32 t1_v_szext_u32(pu32 x, pu32 n) { return x & t1_v_ones(n); }
+T1_INLINE pu32 t1_v_szext_s32(pu32 x, pu32 n)
+{
+    n = 32 - t1_v_upto32(n);
+    return t1_v_sar32(t1_v_shl32(x, n), n);
+}
+#define T1_BFIND(U, name) \
+    T1_INLINE U name(U zeros, unsigned width, int shift) \
+    { \
+        const U none = (U)(zeros == width); \
+        return shift ? zeros | none : width - 1 - zeros; \
+    }
+T1_BFIND(pu32, t1_v_bfind)
+T1_BFIND(ph32, t1_h_bfind)

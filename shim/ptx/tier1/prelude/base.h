@@ -131,6 +131,24 @@ T1_INLINE pu64 t1_splat_u64(uint64_t x) { return x - (pu64){0}; }
 #define t1_ramp_u64(base, stride, q) \
     (t1_splat_u64((base) + (uint64_t)(stride) * ((q)*T1_H)) + T1_LANE64 * (uint64_t)(stride))
 
+/* Lanes of two vectors of type V by constants; I: the vector of integers of that width. */
+#if defined(__clang__) || __GNUC__ >= 12
+#define T1_SHUFFLE(V, I, a, b, ...) __builtin_shufflevector((V)(a), (V)(b), __VA_ARGS__)
+#else
+#define T1_SHUFFLE(V, I, a, b, ...) __builtin_shuffle((V)(a), (V)(b), (I){__VA_ARGS__})
+#endif
+#if T1_ISA == 1 /* within each half of 16 bytes, as the machine shuffles */
+#define T1_UNPACK_LO(a, b) T1_SHUFFLE(pu32, pu32, a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define T1_UNPACK_HI(a, b) T1_SHUFFLE(pu32, pu32, a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define T1_PAIRS_LO(a, b) (pu32) T1_SHUFFLE(pf64, pu64, a, b, 0, 4, 2, 6)
+#define T1_PAIRS_HI(a, b) (pu32) T1_SHUFFLE(pf64, pu64, a, b, 1, 5, 3, 7)
+/* z0 to z3: the transposition of 4 x 4 words in each half. */
+#define T1_TRANSPOSE(x0, x1, x2, x3) \
+    const pu32 y0 = T1_UNPACK_LO(x0, x1), y1 = T1_UNPACK_HI(x0, x1), y2 = T1_UNPACK_LO(x2, x3), \
+               y3 = T1_UNPACK_HI(x2, x3), z0 = T1_PAIRS_LO(y0, y2), z1 = T1_PAIRS_HI(y0, y2), \
+               z2 = T1_PAIRS_LO(y1, y3), z3 = T1_PAIRS_HI(y1, y3);
+#endif
+
 #if defined(__clang__) || __GNUC__ >= 12
 T1_INLINE ph32 t1_half0(pu32 x) { return __builtin_shufflevector(x, x, T1_LIST64(T1_ID)); }
 T1_INLINE ph32 t1_half1(pu32 x) { return __builtin_shufflevector(x, x, T1_LIST64(T1_UPPER)); }

@@ -45,24 +45,45 @@ T1_INLINE pu32 t1_replicate(const uint32_t *p)
 #define T1_E_tf32 1
 #define T1_E_s8 2
 #define T1_E_u8 2
+#if T1_ISA == 1
+/* What a NaN becomes does not matter here, so that the machine's conversion will do. */
+typedef short t1_h8 __attribute__((vector_size(16)));
+#define t1_mx_f16(x, e) ((pu32)__builtin_ia32_vcvtph2ps256((t1_h8)t1_narrow_u16((e) ? (x) >> 16 : (x)&0xffff)))
+#else
 #define t1_mx_f16(x, e) t1_v_f32_f16((e) ? (x) >> 16 : (x)&0xffff)
+#endif
 #define t1_mx_bf16(x, e) ((e) ? (x)&0xffff0000u : (x) << 16)
 #define t1_mx_tf32(x, e) ((x)&0xffffe000u)
-/* bytes 0 and 2, 1 and 3 as two s16 */
-#define t1_mx_u8(x, e) ((e) ? (x) >> 8 & 0x00ff00ffu : (x)&0x00ff00ffu)
-T1_VECTOR(int16_t, t1_shorts, T1_BYTES)
-#define t1_mx_s8(x, e) ((pu32)((e) ? (t1_shorts)(x) >> 8 : (t1_shorts)(x) << 8 >> 8))
+#define t1_mx_u8 t1_bytes_u
+#define t1_mx_s8 t1_bytes_s
 
+/* The elements of a register, to[0] and to[step]. */
+#define T1_MX_TWO(to, step, x, T) \
+    { \
+        const pu32 x_ = (x); \
+        (to)[0] = t1_mx_##T(x_, 0); \
+        (to)[4 * (step)] = t1_mx_##T(x_, 1); \
+    }
+#define T1_MX_TWO_f16(to, step, x) T1_MX_TWO(to, step, x, f16)
+#define T1_MX_TWO_bf16(to, step, x) T1_MX_TWO(to, step, x, bf16)
+#define T1_MX_TWO_tf32(to, step, x) (to)[0] = t1_mx_tf32(x, 0)
+#define T1_MX_TWO_s8(to, step, x) T1_MX_TWO(to, step, x, s8)
+#define T1_MX_TWO_u8(to, step, x) T1_MX_TWO(to, step, x, u8)
+
+#define T1_MX_QUADS(a, x) \
+    { \
+        const pu32 v = (x); \
+        (a)[0] = T1_QUAD(v, T1_Q0); \
+        (a)[4] = T1_QUAD(v, T1_Q1); \
+        (a)[8] = T1_QUAD(v, T1_Q2); \
+        (a)[12] = T1_QUAD(v, T1_Q3); \
+    }
 #define T1_MX_A(T) \
     T1_MX void t1_mx_a_##T(pu32 *a, pu32 x) \
     { \
-        for (int e = 0; e < T1_E_##T; e++, a += 16) { \
-            pu32 v = t1_mx_##T(x, e); \
-            a[0] = T1_QUAD(v, T1_Q0); \
-            a[4] = T1_QUAD(v, T1_Q1); \
-            a[8] = T1_QUAD(v, T1_Q2); \
-            a[12] = T1_QUAD(v, T1_Q3); \
-        } \
+        T1_MX_QUADS(a, t1_mx_##T(x, 0)) \
+        if (T1_E_##T > 1) \
+            T1_MX_QUADS(a + 16, t1_mx_##T(x, T1_E_##T - 1)) \
     }
 #if T1_ISA == 2
 #define T1_COLUMNS(t) t, 8 + t, 16 + t, 24 + t, 4 + t, 12 + t, 20 + t, 28 + t
@@ -76,24 +97,17 @@ T1_VECTOR(int16_t, t1_shorts, T1_BYTES)
         } \
     }
 #elif T1_ISA == 1
-/* A piece holds an even and an odd column: transposes of four by four words in both halves. */
-#if defined(__clang__) || __GNUC__ >= 12
-#define T1_HALVES(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l, i + 4, j + 4, k + 4, l + 4)
-#else
-#define T1_HALVES(a, b, i, j, k, l) __builtin_shuffle(a, b, (pu32){i, j, k, l, i + 4, j + 4, k + 4, l + 4})
-#endif
+/* A piece has an even column and the odd one behind it in its halves, so that a transposition of 4 x 4 in each half
+ * gives for each t the even columns, then the odd ones. */
 #define T1_MX_B(T) \
     T1_MX void t1_mx_b_##T(uint32_t *b, const pu32 *x) \
     { \
-        for (int e = 0; e < T1_E_##T; e++, b += 32) { \
-            pu32 x0 = t1_mx_##T(x[0], e), x1 = t1_mx_##T(x[1], e), x2 = t1_mx_##T(x[2], e), x3 = t1_mx_##T(x[3], e); \
-            pu32 lo = T1_HALVES(x0, x1, 0, 8, 1, 9), hi = T1_HALVES(x0, x1, 2, 10, 3, 11); \
-            pu32 lo2 = T1_HALVES(x2, x3, 0, 8, 1, 9), hi2 = T1_HALVES(x2, x3, 2, 10, 3, 11); \
-            *(pu32_m *)b = T1_HALVES(lo, lo2, 0, 1, 8, 9); \
-            *(pu32_m *)(b + 8) = T1_HALVES(lo, lo2, 2, 3, 10, 11); \
-            *(pu32_m *)(b + 16) = T1_HALVES(hi, hi2, 0, 1, 8, 9); \
-            *(pu32_m *)(b + 24) = T1_HALVES(hi, hi2, 2, 3, 10, 11); \
-        } \
+        pu32 *const to = (pu32 *)b; \
+        T1_TRANSPOSE(x[0], x[1], x[2], x[3]) \
+        T1_MX_TWO_##T(to, 1, z0); \
+        T1_MX_TWO_##T(to + 1, 1, z1); \
+        T1_MX_TWO_##T(to + 2, 1, z2); \
+        T1_MX_TWO_##T(to + 3, 1, z3); \
     }
 #else
 #define T1_MX_B(T) \
@@ -129,23 +143,7 @@ T1_MX_B(u8)
 #define t1_mx_step_exact(a, b, c) t1_mx_step_two(a, b, c)
 #endif
 #define t1_mx_step_two(a, b, c) ((pu32)((pf32)(c) + (pf32)(a) * (pf32)(b)))
-#if T1_ISA == 2 && defined(__clang__)
-typedef short t1_h32 __attribute__((vector_size(64)));
-#define t1_mx_dot(a, b) ((pu32)__builtin_ia32_pmaddwd512((t1_h32)(a), (t1_h32)(b)))
-#elif T1_ISA == 2
-typedef short t1_h32 __attribute__((vector_size(64)));
-#define t1_mx_dot(a, b) ((pu32)__builtin_ia32_pmaddwd512_mask((t1_h32)(a), (t1_h32)(b), (t1_i16){0}, -1))
-#elif T1_ISA == 1
-typedef short t1_h16 __attribute__((vector_size(32)));
-#define t1_mx_dot(a, b) ((pu32)__builtin_ia32_pmaddwd256((t1_h16)(a), (t1_h16)(b)))
-#else
-T1_INLINE pu32 t1_mx_dot(pu32 a, pu32 b)
-{
-    ps32 x = (ps32)a, y = (ps32)b;
-    return (pu32)((x << 16 >> 16) * (y << 16 >> 16) + (x >> 16) * (y >> 16));
-}
-#endif
-#define t1_mx_step_int(a, b, c) ((c) + t1_mx_dot(a, b))
+#define t1_mx_step_int(a, b, c) ((c) + t1_v_madd(a, b))
 
 #define t1_mx_nan(x) t1_pick32(T1_C_F32(NAN, x, x), t1_splat_u32(0x7fffffffu), x)
 #define t1_mx_same(x) (x)
@@ -154,51 +152,67 @@ T1_INLINE pu32 t1_mx_dot(pu32 a, pu32 b)
  * odd ones; c takes the results, the odd ones at 4. */
 #define T1_SUMS_4 pu32 x0, pu32 x1, pu32 x2, pu32 x3, pu32 y0, pu32 y1, pu32 y2, pu32 y3
 #define T1_SUMS_2 pu32 x0, pu32 x1, pu32 y0, pu32 y1
-#define T1_EVEN_4 \
+/* Written out: compilers that are asked for little time keep what is indexed in memory. */
+#define T1_MX_UNIT(STEP, s, u) \
     { \
-        x0, x1, x2, x3 \
+        const pu32 v = a[4 * (s) + u]; \
+        x##u = STEP(v, b0, x##u); \
+        y##u = STEP(v, b1, y##u); \
     }
-#define T1_EVEN_2 \
+#define T1_MX_UNITS_2(STEP, s) T1_MX_UNIT(STEP, s, 0) T1_MX_UNIT(STEP, s, 1)
+#define T1_MX_UNITS_4(STEP, s) T1_MX_UNITS_2(STEP, s) T1_MX_UNIT(STEP, s, 2) T1_MX_UNIT(STEP, s, 3)
+#define T1_MX_K(UNITS, STEP, s) \
     { \
-        x0, x1 \
+        const pu32 b0 = t1_replicate(b + 8 * (s)), b1 = t1_replicate(b + 8 * (s) + 4); \
+        T1_MX_UNITS_##UNITS(STEP, s) \
     }
-#define T1_ODD_4 \
+#define T1_MX_KTILE_1(UNITS, STEP) \
+    T1_MX_K(UNITS, STEP, 0) T1_MX_K(UNITS, STEP, 1) T1_MX_K(UNITS, STEP, 2) T1_MX_K(UNITS, STEP, 3)
+#define T1_MX_KTILE_2(UNITS, STEP) \
+    T1_MX_K(UNITS, STEP, 0) \
+    T1_MX_K(UNITS, STEP, 4) \
+    T1_MX_K(UNITS, STEP, 1) \
+    T1_MX_K(UNITS, STEP, 5) \
+    T1_MX_K(UNITS, STEP, 2) T1_MX_K(UNITS, STEP, 6) T1_MX_K(UNITS, STEP, 3) T1_MX_K(UNITS, STEP, 7)
+#define T1_MX_STORE_2(f) \
+    c[0] = f(x0); \
+    c[1] = f(x1); \
+    c[4] = f(y0); \
+    c[5] = f(y1);
+#define T1_MX_STORE_4(f) \
+    T1_MX_STORE_2(f) \
+    c[2] = f(x2); \
+    c[3] = f(x3); \
+    c[6] = f(y2); \
+    c[7] = f(y3);
+/* NaNs are rare: their sum says whether there is one. */
+#define T1_MX_SUM_2 (T1_F(x0) + T1_F(y0) + (T1_F(x1) + T1_F(y1)))
+#define T1_MX_SUM_4 (T1_MX_SUM_2 + (T1_F(x2) + T1_F(y2) + (T1_F(x3) + T1_F(y3))))
+#define T1_MX_END_FLOAT(UNITS) \
     { \
-        y0, y1, y2, y3 \
+        const pf32 all = T1_MX_SUM_##UNITS; \
+        if (T1_UNLIKELY(t1_cbits32(T1_C_F32(NAN, all, all)))) { \
+            T1_MX_STORE_##UNITS(t1_mx_nan) \
+        } else { \
+            T1_MX_STORE_##UNITS(t1_mx_same) \
+        } \
     }
-#define T1_ODD_2 \
-    { \
-        y0, y1 \
-    }
+#define T1_MX_END_INT(UNITS) T1_MX_STORE_##UNITS(t1_mx_same)
 #define T1_MX_PRODUCT(NAME, E, UNITS, STEP, END) \
     T1_MX void NAME(pu32 *c, const pu32 *a, const uint32_t *b, unsigned ktiles, T1_SUMS_##UNITS) \
     { \
-        pu32 c0[] = T1_EVEN_##UNITS, c1[] = T1_ODD_##UNITS; \
-        for (; ktiles--; a += E * 16, b += E * 32) \
-            _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) _Pragma("GCC unroll 2") for (int e = 0; e < E; e++) \
-            { \
-                pu32 b0 = t1_replicate(b + (4 * e + t) * 8); \
-                pu32 b1 = t1_replicate(b + (4 * e + t) * 8 + 4); \
-                _Pragma("GCC unroll 4") for (int u = 0; u < UNITS; u++) \
-                { \
-                    pu32 v = a[(4 * e + t) * 4 + u]; \
-                    c0[u] = STEP(v, b0, c0[u]); \
-                    c1[u] = STEP(v, b1, c1[u]); \
-                } \
-            } \
-        _Pragma("GCC unroll 4") for (int u = 0; u < UNITS; u++) \
-        { \
-            c[u] = END(c0[u]); \
-            c[4 + u] = END(c1[u]); \
+        for (; ktiles--; a += E * 16, b += E * 32) { \
+            T1_MX_KTILE_##E(UNITS, STEP) \
         } \
+        T1_MX_END_##END(UNITS) \
     }
-#define T1_MX_PRODUCTS(T, STEP, END) \
-    T1_MX_PRODUCT(t1_mx_##T##_4, T1_E_##T, 4, STEP, END) \
-    T1_MX_PRODUCT(t1_mx_##T##_2, T1_E_##T, 2, STEP, END)
-T1_MX_PRODUCTS(f16, t1_mx_step_exact, t1_mx_nan)
-T1_MX_PRODUCTS(bf16, t1_mx_step_two, t1_mx_nan)
-T1_MX_PRODUCTS(tf32, t1_mx_step_two, t1_mx_nan)
-T1_MX_PRODUCTS(s8, t1_mx_step_int, t1_mx_same)
+#define T1_MX_PRODUCTS(T, E, STEP, END) \
+    T1_MX_PRODUCT(t1_mx_##T##_4, E, 4, STEP, END) \
+    T1_MX_PRODUCT(t1_mx_##T##_2, E, 2, STEP, END)
+T1_MX_PRODUCTS(f16, 2, t1_mx_step_exact, FLOAT)
+T1_MX_PRODUCTS(bf16, 2, t1_mx_step_two, FLOAT)
+T1_MX_PRODUCTS(tf32, 1, t1_mx_step_two, FLOAT)
+T1_MX_PRODUCTS(s8, 2, t1_mx_step_int, INT)
 
 /* two neighbours of a lane, as f16 */
 #define t1_mx_pair(lo, hi) (t1_v_f16_f32(lo) | t1_v_f16_f32(hi) << 16)
@@ -226,21 +240,20 @@ T1_MX void t1_mx_store(const uint32_t *w, uint8_t *p, uint64_t step)
 typedef uint16_t t1_e8 __attribute__((vector_size(16), may_alias, aligned(4)));
 #define T1_ZIP_LO(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define T1_ZIP_HI(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define T1_ZIP(x, y) \
+    y##0 = T1_ZIP_LO(x##0, x##4), y##1 = T1_ZIP_HI(x##0, x##4), y##2 = T1_ZIP_LO(x##1, x##5), \
+    y##3 = T1_ZIP_HI(x##1, x##5), y##4 = T1_ZIP_LO(x##2, x##6), y##5 = T1_ZIP_HI(x##2, x##6), \
+    y##6 = T1_ZIP_LO(x##3, x##7), y##7 = T1_ZIP_HI(x##3, x##7)
+/* z0 to z7 are the columns of the rows that ROW gives. */
+#define T1_TURN(ROW) \
+    const t1_e8 x0 = ROW(0), x1 = ROW(1), x2 = ROW(2), x3 = ROW(3), x4 = ROW(4), x5 = ROW(5), x6 = ROW(6), \
+                x7 = ROW(7), T1_ZIP(x, u), T1_ZIP(u, v), T1_ZIP(v, z);
+#define T1_ROW_OF_TILE(k) ((t1_e8 *)w)[k]
 T1_MX void t1_mx_turn(uint32_t *w)
 {
-    t1_e8 *m = (t1_e8 *)w, x[8], y[8];
-    for (int k = 0; k < 8; k++)
-        x[k] = m[k];
-    for (int round = 0; round < 3; round++) {
-        for (int k = 0; k < 4; k++) {
-            y[2 * k] = T1_ZIP_LO(x[k], x[k + 4]);
-            y[2 * k + 1] = T1_ZIP_HI(x[k], x[k + 4]);
-        }
-        for (int k = 0; k < 8; k++)
-            x[k] = y[k];
-    }
-    for (int k = 0; k < 8; k++)
-        m[k] = x[k];
+    T1_TURN(T1_ROW_OF_TILE)
+    t1_e8 *const m = (t1_e8 *)w;
+    m[0] = z0, m[1] = z1, m[2] = z2, m[3] = z3, m[4] = z4, m[5] = z5, m[6] = z6, m[7] = z7;
 }
 #else
 T1_MX void t1_mx_turn(uint32_t *w)
@@ -273,3 +286,39 @@ T1_MX void t1_mx_store_sum(const uint32_t *even, const uint32_t *odd, uint8_t *p
         *(t1_u32 *)(col ? p + (at + 1) * step + 4 * row : p + row * step + 4 * at + 4) = odd[l];
     }
 }
+/* n matrices of 8 rows of 16 bytes, at p, as registers; turned, their columns. */
+#if T1_ISA == 1 && (defined(__clang__) || __GNUC__ >= 12)
+#define T1_ROW_AT(k) (*(const t1_e8 *)p[k])
+#define T1_TWO_ROWS(a, b) t1_join_u32((ph32)(a), (ph32)(b))
+T1_MX void t1_mx_get(pu32 *out, const uint8_t *const *p, unsigned n)
+{
+    for (; n--; p += 8, out += 4) {
+        out[0] = T1_TWO_ROWS(T1_ROW_AT(0), T1_ROW_AT(1));
+        out[1] = T1_TWO_ROWS(T1_ROW_AT(2), T1_ROW_AT(3));
+        out[2] = T1_TWO_ROWS(T1_ROW_AT(4), T1_ROW_AT(5));
+        out[3] = T1_TWO_ROWS(T1_ROW_AT(6), T1_ROW_AT(7));
+    }
+}
+T1_MX void t1_mx_get_turned(pu32 *out, const uint8_t *const *p, unsigned n)
+{
+    for (; n--; p += 8, out += 4) {
+        T1_TURN(T1_ROW_AT)
+        out[0] = T1_TWO_ROWS(z0, z1);
+        out[1] = T1_TWO_ROWS(z2, z3);
+        out[2] = T1_TWO_ROWS(z4, z5);
+        out[3] = T1_TWO_ROWS(z6, z7);
+    }
+}
+#else
+T1_MX void t1_mx_get(pu32 *out, const uint8_t *const *p, unsigned n)
+{
+    for (unsigned r = 0; r < 8 * n; r++)
+        t1_copy16((uint8_t *)out + 16 * r, p[r]);
+}
+T1_MX void t1_mx_get_turned(pu32 *out, const uint8_t *const *p, unsigned n)
+{
+    t1_mx_get(out, p, n);
+    for (unsigned q = 0; q < n; q++)
+        t1_mx_turn((uint32_t *)out + 32 * q);
+}
+#endif

@@ -44,6 +44,49 @@ T1_INLINE void t1_store_u64(void *p, pu64 v) { *(pu64_m *)p = v; }
     T1_FOR_LANES(l, bits) r_.e[l] = (E)(ADDR); \
     return r_.v;
 
+/* Lanes that do not run read these instead, so that a load has no branches. */
+static const uint8_t t1_zeros[16] __attribute__((unused, aligned(16)));
+static __attribute__((noinline, unused)) pu64 t1_safe64(uint32_t bits, pu64 a)
+{
+    return t1_blend_u64(bits, t1_splat_u64((uint64_t)t1_zeros), a);
+}
+static __attribute__((noinline, unused)) void t1_absent(const uint8_t **p, uint32_t m)
+{
+    for (int l = 0; l < 32; l++)
+        if (!(m >> l & 1))
+            p[l] = t1_zeros;
+}
+/* Pointers of a piece of 32 or 64 bits as they lie in memory: an element that is taken out of a vector is dearer. */
+#define T1_SPILL_POINTERS(lo, hi) \
+    union { \
+        pu64 v[2]; \
+        uint64_t e[T1_N]; \
+    } a_ = {{lo, hi}}; \
+    if (T1_UNLIKELY(bits != T1_ALL32)) { \
+        a_.v[0] = t1_safe64(bits, lo); \
+        a_.v[1] = t1_safe64(bits >> T1_H, hi); \
+    }
+
+/* Stores of a piece, lane by lane in their order, so that of those to one place the last stays. All lanes: written out. */
+#define T1_SCATTER(ALL, EACH, STORE) \
+    if (T1_LIKELY(bits == (ALL))) { \
+        (void)(EACH(STORE)); \
+    } else { \
+        T1_FOR_LANES(l, bits) STORE(l); \
+    }
+#define T1_PUT_INDEXED(n) *(T1_E_ *)(base + (int64_t)i_.e[n] * scale) = (T1_E_)x_.e[n]
+#define T1_PUT_AT(n) *(T1_E_ *)a_.e[n] = (T1_E_)x_.e[n]
+#define T1_SPILL(name, V, E, n, value) \
+    const union { \
+        V v; \
+        E e[n]; \
+    } name = {value};
+#define T1_SPILL_TWO(lo, hi) \
+    const union { \
+        pu64 v[2]; \
+        uint64_t e[T1_N]; \
+    } a_ = {{lo, hi}};
+
 /* The lines of `bytes` at p. */
 T1_INLINE void t1_prefetch(const char *p, int bytes)
 {
@@ -253,30 +296,54 @@ T1_INLINE void t1_maskstore_u16(uint32_t bits, void *p, pu32 v)
     else
         T1_FOR_LANES(l, bits)((t1_u16 *)p)[l] = (uint16_t)v[l];
 }
-T1_INLINE pu64 t1_gather64_(uint32_t bits, const void *base, phs32 idx, int scale){
-    T1_LANES_LOAD(pu64, uint64_t, T1_H, *(const t1_u64 *)((const char *)base + (int64_t)idx[l] * scale))}
-#define t1_gather_u64(bits, base, idx, scale) t1_gather64_(bits, (const void *)(base), (phs32)(idx), scale)
-T1_INLINE void t1_scatter32_(uint32_t bits, void *base, ps32 idx, int scale, pu32 v)
+#define T1_AT_u32(n) *(const t1_u32 *)a_.e[n]
+#define T1_AT_u64(n) *(const t1_u64 *)a_.e[n]
+T1_INLINE pu32 t1_gather64_u32(uint32_t bits, pu64 lo, pu64 hi)
 {
-    T1_FOR_LANES(l, bits) * (t1_u32 *)((char *)base + (int64_t)idx[l] * scale) = v[l];
+    T1_SPILL_POINTERS(lo, hi)
+    return (pu32){T1_LIST32(T1_AT_u32)};
 }
-#define t1_scatter_u32(bits, base, idx, v, scale) t1_scatter32_(bits, (void *)(base), (ps32)(idx), scale, v)
-T1_INLINE void t1_scatter64_(uint32_t bits, void *base, phs32 idx, int scale, pu64 v)
+T1_INLINE pu64 t1_gather64_u64(uint32_t bits, pu64 a)
 {
-    T1_FOR_LANES(l, bits) * (t1_u64 *)((char *)base + (int64_t)idx[l] * scale) = v[l];
+    union {
+        pu64 v;
+        uint64_t e[T1_H];
+    } a_ = {a};
+    if (T1_UNLIKELY(bits != T1_ALL64))
+        a_.v = t1_safe64(bits, a);
+    return (pu64){T1_LIST64(T1_AT_u64)};
 }
-#define t1_scatter_u64(bits, base, idx, v, scale) t1_scatter64_(bits, (void *)(base), (phs32)(idx), scale, v)
-T1_INLINE pu32 t1_gather64_u32(uint32_t bits, pu64 lo, pu64 hi){
-    T1_LANES_LOAD(pu32, uint32_t, T1_N, *(const t1_u32 *)(l < T1_H ? lo[l] : hi[l - T1_H]))} T1_INLINE
-    void t1_scatter64_u32(uint32_t bits, pu64 lo, pu64 hi, pu32 v)
+#define t1_gather_u64(bits, base, idx, scale) \
+    t1_gather64_u64(bits, (uint64_t)(base) + (t1_sext_u32(idx) << __builtin_ctz(scale)))
+T1_INLINE void t1_scatter32_(uint32_t bits, char *base, ps32 idx, int scale, pu32 v)
 {
-    T1_FOR_LANES(l, bits) * (t1_u32 *)(l < T1_H ? lo[l] : hi[l - T1_H]) = v[l];
+    typedef t1_u32 T1_E_;
+    T1_SPILL(i_, ps32, int32_t, T1_N, idx)
+    T1_SPILL(x_, pu32, uint32_t, T1_N, v)
+    T1_SCATTER(T1_ALL32, T1_LIST32, T1_PUT_INDEXED)
 }
-T1_INLINE pu64 t1_gather64_u64(uint32_t bits,
-                               pu64 a){T1_LANES_LOAD(pu64, uint64_t, T1_H, *(const t1_u64 *)a[l])} T1_INLINE
-    void t1_scatter64_u64(uint32_t bits, pu64 a, pu64 v)
+#define t1_scatter_u32(bits, base, idx, v, scale) t1_scatter32_(bits, (char *)(base), (ps32)(idx), scale, v)
+T1_INLINE void t1_scatter64_(uint32_t bits, char *base, phs32 idx, int scale, pu64 v)
 {
-    T1_FOR_LANES(l, bits) * (t1_u64 *)a[l] = v[l];
+    typedef t1_u64 T1_E_;
+    T1_SPILL(i_, phs32, int32_t, T1_H, idx)
+    T1_SPILL(x_, pu64, uint64_t, T1_H, v)
+    T1_SCATTER(T1_ALL64, T1_LIST64, T1_PUT_INDEXED)
+}
+#define t1_scatter_u64(bits, base, idx, v, scale) t1_scatter64_(bits, (char *)(base), (phs32)(idx), scale, v)
+T1_INLINE void t1_scatter64_u32(uint32_t bits, pu64 lo, pu64 hi, pu32 v)
+{
+    typedef t1_u32 T1_E_;
+    T1_SPILL_TWO(lo, hi)
+    T1_SPILL(x_, pu32, uint32_t, T1_N, v)
+    T1_SCATTER(T1_ALL32, T1_LIST32, T1_PUT_AT)
+}
+T1_INLINE void t1_scatter64_u64(uint32_t bits, pu64 a, pu64 v)
+{
+    typedef t1_u64 T1_E_;
+    T1_SPILL(a_, pu64, uint64_t, T1_H, a)
+    T1_SPILL(x_, pu64, uint64_t, T1_H, v)
+    T1_SCATTER(T1_ALL64, T1_LIST64, T1_PUT_AT)
 }
 #endif
 
@@ -285,69 +352,49 @@ T1_INLINE pu32 t1_maskload_s8(uint32_t bits, const void *p) { return t1_wide_s8(
 T1_INLINE pu32 t1_maskload_u16(uint32_t bits, const void *p) { return t1_wide_u16(t1_maskwords(bits, p)); }
 T1_INLINE pu32 t1_maskload_s16(uint32_t bits, const void *p) { return t1_wide_s16((ps16)t1_maskwords(bits, p)); }
 
-/* There are no gathers of narrow elements, and wider ones might leave the mapping. The pieces are
- * spilled once: element access by a variable index would do it at each step. */
-#define T1_NARROW(T, E) \
-    T1_INLINE pu32 t1_gather_##T##_(uint32_t bits, const char *base, pu32 idx, int scale) \
-    { \
-        union { \
-            pu32 v; \
-            uint32_t e[T1_N]; \
-        } i = {idx}, r = {{0}}; \
-        T1_FOR_LANES(l, bits) \
-        r.e[l] = (uint32_t) * (const E *)(base + (int64_t)(int32_t)i.e[l] * scale); \
-        return r.v; \
-    } \
+/* There are no gathers of narrow elements, and wider ones might leave the mapping. */
+#define T1_AT_u8(n) (uint32_t) * (const t1_u8 *)a_.e[n]
+#define T1_AT_s8(n) (uint32_t) * (const t1_s8 *)a_.e[n]
+#define T1_AT_u16(n) (uint32_t) * (const t1_u16 *)a_.e[n]
+#define T1_AT_s16(n) (uint32_t) * (const t1_s16 *)a_.e[n]
+#define T1_NARROW(T) \
     T1_INLINE pu32 t1_gather64_##T(uint32_t bits, pu64 lo, pu64 hi) \
     { \
-        union { \
-            pu64 v[2]; \
-            uint64_t e[T1_N]; \
-        } a; \
-        union { \
-            pu32 v; \
-            uint32_t e[T1_N]; \
-        } r = {{0}}; \
-        a.v[0] = lo; \
-        a.v[1] = hi; \
-        T1_FOR_LANES(l, bits) r.e[l] = (uint32_t) * (const E *)a.e[l]; \
-        return r.v; \
-    }
-#define T1_NARROW_STORE(T, E) \
-    T1_INLINE void t1_scatter_##T##_(uint32_t bits, char *base, pu32 idx, int scale, pu32 v) \
+        T1_SPILL_POINTERS(lo, hi) \
+        return (pu32){T1_LIST32(T1_AT_##T)}; \
+    } \
+    T1_INLINE pu32 t1_gather_##T##_(uint32_t bits, uint64_t base, pu32 idx, int shift) \
     { \
-        union { \
-            pu32 v; \
-            uint32_t e[T1_N]; \
-        } i = {idx}, x = {v}; \
-        T1_FOR_LANES(l, bits) * (E *)(base + (int64_t)(int32_t)i.e[l] * scale) = (E)x.e[l]; \
+        return t1_gather64_##T(bits, base + (t1_sext_u32(t1_half0(idx)) << shift), \
+                               base + (t1_sext_u32(t1_half1(idx)) << shift)); \
+    }
+#define T1_NARROW_STORE(T) \
+    T1_INLINE void t1_scatter_##T##_(uint32_t bits, char *base, ps32 idx, int scale, pu32 v) \
+    { \
+        typedef t1_##T T1_E_; \
+        T1_SPILL(i_, ps32, int32_t, T1_N, idx) \
+        T1_SPILL(x_, pu32, uint32_t, T1_N, v) \
+        T1_SCATTER(T1_ALL32, T1_LIST32, T1_PUT_INDEXED) \
     } \
     T1_INLINE void t1_scatter64_##T(uint32_t bits, pu64 lo, pu64 hi, pu32 v) \
     { \
-        union { \
-            pu64 v[2]; \
-            uint64_t e[T1_N]; \
-        } a; \
-        union { \
-            pu32 v; \
-            uint32_t e[T1_N]; \
-        } x = {v}; \
-        a.v[0] = lo; \
-        a.v[1] = hi; \
-        T1_FOR_LANES(l, bits) * (E *)a.e[l] = (E)x.e[l]; \
+        typedef t1_##T T1_E_; \
+        T1_SPILL_TWO(lo, hi) \
+        T1_SPILL(x_, pu32, uint32_t, T1_N, v) \
+        T1_SCATTER(T1_ALL32, T1_LIST32, T1_PUT_AT) \
     }
-T1_NARROW(u8, t1_u8)
-T1_NARROW(s8, t1_s8)
-T1_NARROW(u16, t1_u16)
-T1_NARROW(s16, t1_s16)
-T1_NARROW_STORE(u8, t1_u8)
-T1_NARROW_STORE(u16, t1_u16)
-#define t1_gather_u8(bits, base, idx, scale) t1_gather_u8_(bits, (const char *)(base), idx, scale)
-#define t1_gather_s8(bits, base, idx, scale) t1_gather_s8_(bits, (const char *)(base), idx, scale)
-#define t1_gather_u16(bits, base, idx, scale) t1_gather_u16_(bits, (const char *)(base), idx, scale)
-#define t1_gather_s16(bits, base, idx, scale) t1_gather_s16_(bits, (const char *)(base), idx, scale)
-#define t1_scatter_u8(bits, base, idx, v, scale) t1_scatter_u8_(bits, (char *)(base), idx, scale, v)
-#define t1_scatter_u16(bits, base, idx, v, scale) t1_scatter_u16_(bits, (char *)(base), idx, scale, v)
+T1_NARROW(u8)
+T1_NARROW(s8)
+T1_NARROW(u16)
+T1_NARROW(s16)
+T1_NARROW_STORE(u8)
+T1_NARROW_STORE(u16)
+#define t1_gather_u8(bits, base, idx, scale) t1_gather_u8_(bits, (uint64_t)(base), idx, __builtin_ctz(scale))
+#define t1_gather_s8(bits, base, idx, scale) t1_gather_s8_(bits, (uint64_t)(base), idx, __builtin_ctz(scale))
+#define t1_gather_u16(bits, base, idx, scale) t1_gather_u16_(bits, (uint64_t)(base), idx, __builtin_ctz(scale))
+#define t1_gather_s16(bits, base, idx, scale) t1_gather_s16_(bits, (uint64_t)(base), idx, __builtin_ctz(scale))
+#define t1_scatter_u8(bits, base, idx, v, scale) t1_scatter_u8_(bits, (char *)(base), (ps32)(idx), scale, v)
+#define t1_scatter_u16(bits, base, idx, v, scale) t1_scatter_u16_(bits, (char *)(base), (ps32)(idx), scale, v)
 
 /* Members of small structures, one a thread: whole vectors and permutes, several times as fast as a
  * gather (with a stride of 32 it costs more registers than it is worth). Nothing behind the last
@@ -377,4 +424,88 @@ T1_STRIDED(16, T1_EVEN(T1_PAIR(at, 0xffff, 4), T1_PAIR(at + 128, 0x1fff, 4)))
 #else
 #define t1_strided8_u32(bits, p) t1_gather_u32(bits, p, t1_ramp_u32(0u, 8, 0), 1)
 #define t1_strided16_u32(bits, p) t1_gather_u32(bits, p, t1_ramp_u32(0u, 16, 0), 1)
+#endif
+
+#if T1_ISA == 1
+/* Two or four words of each lane: whole rows move, and are transposed in registers. Element k of piece j is v[4 k + j].
+ * Lanes that store to one address: the last one stays. */
+#define T1_JOIN_ROWS(l) t1_join_u32(*(const ph32_m *)p[l], *(const ph32_m *)p[(l) + 4])
+static __attribute__((noinline, unused)) void t1_get4(pu32 *v, const uint8_t *const *p)
+{
+    for (int j = 0; j < 4; j++, v++, p += 8) {
+        T1_TRANSPOSE(T1_JOIN_ROWS(0), T1_JOIN_ROWS(1), T1_JOIN_ROWS(2), T1_JOIN_ROWS(3))
+        v[0] = z0, v[4] = z1, v[8] = z2, v[12] = z3;
+    }
+}
+#define T1_WORDS_AT(l) *(const t1_u64 *)p[l]
+static __attribute__((noinline, unused)) void t1_get2(pu32 *v, const uint8_t *const *p)
+{
+    for (int j = 0; j < 4; j++, v++, p += 8) {
+        const pu64 a = {T1_WORDS_AT(0), T1_WORDS_AT(1), T1_WORDS_AT(4), T1_WORDS_AT(5)};
+        const pu64 b = {T1_WORDS_AT(2), T1_WORDS_AT(3), T1_WORDS_AT(6), T1_WORDS_AT(7)};
+        v[0] = (pu32)T1_SHUFFLE(pf32, pu32, a, b, 0, 2, 8, 10, 4, 6, 12, 14);
+        v[4] = (pu32)T1_SHUFFLE(pf32, pu32, a, b, 1, 3, 9, 11, 5, 7, 13, 15);
+    }
+}
+/* The same where the lanes' words follow one another. */
+#define T1_ROWS_AT(l) *(const ph32_m *)(p + 16 * (l))
+static __attribute__((noinline, unused)) void t1_row_get4(pu32 *v, const uint8_t *p)
+{
+    for (int j = 0; j < 4; j++, v++, p += 128) {
+        T1_TRANSPOSE(t1_join_u32(T1_ROWS_AT(0), T1_ROWS_AT(4)), t1_join_u32(T1_ROWS_AT(1), T1_ROWS_AT(5)),
+                     t1_join_u32(T1_ROWS_AT(2), T1_ROWS_AT(6)), t1_join_u32(T1_ROWS_AT(3), T1_ROWS_AT(7)))
+        v[0] = z0, v[4] = z1, v[8] = z2, v[12] = z3;
+    }
+}
+static __attribute__((noinline, unused)) void t1_row_get2(pu32 *v, const uint8_t *p)
+{
+    for (int j = 0; j < 4; j++, v++, p += 64) {
+        const pu32 a = t1_join_u32(T1_ROWS_AT(0), T1_ROWS_AT(2)), b = t1_join_u32(T1_ROWS_AT(1), T1_ROWS_AT(3));
+        v[0] = (pu32)T1_SHUFFLE(pf32, pu32, a, b, 0, 2, 8, 10, 4, 6, 12, 14);
+        v[4] = (pu32)T1_SHUFFLE(pf32, pu32, a, b, 1, 3, 9, 11, 5, 7, 13, 15);
+    }
+}
+static __attribute__((noinline, unused)) void t1_row_put4(uint8_t *p, const pu32 *v)
+{
+    for (int j = 0; j < 4; j++, v++, p += 128) {
+        T1_TRANSPOSE(v[0], v[4], v[8], v[12])
+        t1_store_u32(p, t1_join_u32(t1_half0(z0), t1_half0(z1)));
+        t1_store_u32(p + 32, t1_join_u32(t1_half0(z2), t1_half0(z3)));
+        t1_store_u32(p + 64, t1_join_u32(t1_half1(z0), t1_half1(z1)));
+        t1_store_u32(p + 96, t1_join_u32(t1_half1(z2), t1_half1(z3)));
+    }
+}
+static __attribute__((noinline, unused)) void t1_row_put2(uint8_t *p, const pu32 *v)
+{
+    for (int j = 0; j < 4; j++, v++, p += 64) {
+        const pu32 a = T1_UNPACK_LO(v[0], v[4]), b = T1_UNPACK_HI(v[0], v[4]);
+        t1_store_u32(p, t1_join_u32(t1_half0(a), t1_half0(b)));
+        t1_store_u32(p + 32, t1_join_u32(t1_half1(a), t1_half1(b)));
+    }
+}
+static __attribute__((noinline, unused)) void t1_put4(uint8_t *const *p, const pu32 *v, uint32_t m)
+{
+    for (int j = 0; j < 4; j++, v++, p += 8, m >>= 8) {
+        T1_TRANSPOSE(v[0], v[4], v[8], v[12])
+        if (T1_LIKELY((m & 255) == 255)) {
+            *(ph32_m *)p[0] = t1_half0(z0), *(ph32_m *)p[1] = t1_half0(z1);
+            *(ph32_m *)p[2] = t1_half0(z2), *(ph32_m *)p[3] = t1_half0(z3);
+            *(ph32_m *)p[4] = t1_half1(z0), *(ph32_m *)p[5] = t1_half1(z1);
+            *(ph32_m *)p[6] = t1_half1(z2), *(ph32_m *)p[7] = t1_half1(z3);
+        } else {
+            const pu32 z[4] = {z0, z1, z2, z3};
+            T1_FOR_LANES(l, m & 255)
+            *(ph32_m *)p[l] = l < 4 ? t1_half0(z[l]) : t1_half1(z[l - 4]);
+        }
+    }
+}
+static __attribute__((noinline, unused)) void t1_put2(uint8_t *const *p, const pu32 *v, uint32_t m)
+{
+    for (int j = 0; j < 4; j++, v++, p += 8, m >>= 8) {
+        const pu64 a = (pu64)T1_UNPACK_LO(v[0], v[4]), b = (pu64)T1_UNPACK_HI(v[0], v[4]);
+        const uint64_t w[8] = {a[0], a[1], b[0], b[1], a[2], a[3], b[2], b[3]};
+        T1_FOR_LANES(l, m & 255)
+        *(t1_u64 *)p[l] = w[l];
+    }
+}
 #endif

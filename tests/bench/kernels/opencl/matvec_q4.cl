@@ -1,5 +1,5 @@
 // Quantised matrix times vector: 32 items a row, half a block an item, the sum by a tree in local memory.
-kernel void run(global float *y, global const ushort *w, global const char *x, global const float *scale, int cols)
+kernel void run(global float *y, global const ushort *w, global const char *x, global const float2 *scale, int cols)
 {
     local float part[4][32];
     int lane = get_local_id(0), r = get_local_id(1), row = get_group_id(0) * get_local_size(1) + r;
@@ -11,8 +11,8 @@ kernel void run(global float *y, global const ushort *w, global const char *x, g
         global const char *u = x + b * 32 + half_ * 8;
         int dot = 0;
         for (int k = 0; k < 8; k++)
-            dot += ((nibbles[k] & 15) - 8) * u[k] + ((nibbles[k] >> 4) - 8) * u[k + 16];
-        sum += dot * vload_half(0, (global const half *)block) * scale[b];
+            dot += (nibbles[k] & 15) * u[k] + (nibbles[k] >> 4) * u[k + 16];
+        sum += vload_half(0, (global const half *)block) * (dot * scale[b].x - 4 * scale[b].y);
     }
     part[r][lane] = sum;
     for (int d = 16; d > 0; d /= 2) {

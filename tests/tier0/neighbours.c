@@ -1,0 +1,84 @@
+/* Loads of neighbouring bytes and words at one address, in random order, types and masks: a compiler may fetch them
+ * together, but not across what writes, and lanes that are not there stay untouched. */
+#include <stdlib.h>
+
+#include "tier0/kernels.h"
+
+enum { LOADS = 12 };
+struct one {
+    unsigned type, offset; /* of the loads; a store of the lane's sum so far stands before it if */
+    bool store;
+};
+static const struct {
+    const char *name;
+    unsigned size;
+    bool sign;
+} types[] = {{"u8", 1, false}, {"s8", 1, true}, {"u16", 2, false}, {"s16", 2, true}, {"u32", 4, false}};
+
+static uint32_t value_at(const uint8_t *p, unsigned type)
+{
+    uint32_t v = 0;
+    memcpy(&v, p, types[type].size);
+    const unsigned up = 32 - 8 * types[type].size;
+    return types[type].sign ? (uint32_t)((int32_t)(v << up) >> up) : v;
+}
+
+/* Lane i reads 16 bytes at place (i * mul) % 61, or the lane's own place in the order (step 1); lanes whose number
+ * has a bit of `off` do nothing. Sums are hashes: each load counts by its place. */
+static bool random_kernel(unsigned seed)
+{
+    struct one load[LOADS];
+    static uint8_t bytes[MOST * 4];
+    char text[8000];
+    unsigned n = 0;
+    srand(seed);
+    const unsigned mul = seed % 3 ? 7 : 1, off = seed % 4 == 0 ? 4 : 0, range = seed % 2 ? 8 : 16;
+    n += (unsigned)snprintf(text, sizeof text,
+                            "%sand.b32 %%r2, %%r1, %u; setp.ne.u32 %%p1, %%r2, 0; @%%p1 bra E;\n"
+                            "mul.lo.u32 %%r3, %%r1, %u; rem.u32 %%r3, %%r3, 61; mul.wide.u32 %%rd5, %%r3, 16;\n"
+                            "add.s64 %%rd6, %%rd31, %%rd5; mov.u32 %%r10, 1;\n",
+                            HEAD ENTRY("k"), off, mul);
+    for (unsigned k = 0; k < LOADS; k++) {
+        load[k].type = (unsigned)rand() % 5;
+        load[k].offset = (unsigned)rand() % range / types[load[k].type].size * types[load[k].type].size;
+        load[k].store = rand() % 6 == 0;
+        if (load[k].store)
+            n += (unsigned)snprintf(text + n, sizeof text - n, "st.global.u8 [%%rd6+%u], %%r10;\n", load[k].offset);
+        n += (unsigned)snprintf(text + n, sizeof text - n,
+                                "ld.global.%s %%r11, [%%rd6+%u]; mad.lo.u32 %%r10, %%r10, 31, %%r11;\n",
+                                types[load[k].type].name, load[k].offset);
+    }
+    snprintf(text + n, sizeof text - n, "%sE: %s", STORE("%r10"), END);
+    for (unsigned i = 0; i < MOST; i++)
+        in[i] = (uint32_t)rand() * 2654435761u;
+    memcpy(bytes, in, sizeof bytes);
+    memset(out, 0xee, sizeof out);
+    if (!run(text, 1, 61, NULL)) /* 61: no two lanes at one place */
+        return false;
+    for (uint32_t i = 0; i < 61; i++) {
+        uint8_t *p = bytes + i * mul % 61 * 16;
+        uint32_t sum = 1;
+        for (unsigned k = 0; k < LOADS && !(i & off); k++) {
+            if (load[k].store)
+                p[load[k].offset] = (uint8_t)sum;
+            sum = sum * 31 + value_at(p + load[k].offset, load[k].type);
+        }
+        if (out[i] != (i & off ? 0xeeeeeeee : sum))
+            return false;
+    }
+    return !memcmp(in, bytes, sizeof bytes);
+}
+
+int main(void)
+{
+    const char *seeds = getenv("NEIGHBOURS_SEEDS");
+    const unsigned n = seeds ? (unsigned)atoi(seeds) : 12;
+    unsigned wrong = 0;
+    for (unsigned seed = 1; seed <= n; seed++)
+        if (!random_kernel(seed)) {
+            printf("# wrong: seed %u\n", seed);
+            wrong++;
+        }
+    check(!wrong, "neighbouring loads of %u kernels, %u wrong", n, wrong);
+    return t0t_done();
+}
