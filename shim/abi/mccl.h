@@ -65,13 +65,14 @@ mcclResult_t mcclPutSignal(const void *send, size_t count, mcclDataType_t type, 
                            musaStream_t stream);
 mcclResult_t mcclSignal(int peer, int signal, int context, unsigned flags, mcclComm_t comm, musaStream_t stream);
 mcclResult_t mcclWaitSignal(int count, const mcclWaitSignalDesc_t *waits, mcclComm_t comm, musaStream_t stream);
-/* Not MCCL's own: cumu's on the CPU. That rank will not come to who made the id, or waits there no more: the meeting ends,
- * for the other ranks too, who would wait in vain. Nothing if it is over. */
+/* Not MCCL's own: cumu's on the CPU. That rank will not come to who made the id, or waits there no more: the meeting
+ * ends, for the other ranks too, who would wait in vain. Nothing if it is over. */
 void cumu_mccl_give_up(const mcclUniqueId *id, int nranks, int rank);
-/* What this thread joins from now on it gives up once the function says so, which is asked now and then; NULL: it waits. */
+/* What this thread joins from now on it gives up once the function says so, which is asked now and then; NULL: it
+ * waits. */
 void cumu_mccl_while(int (*given_up)(void *), void *arg);
-/* What is left of a communicator when it is gone: where its ranks can meet again. One more user of it; NULL if it is none
- * that lives. Each user ends with Free. */
+/* What is left of a communicator when it is gone: where its ranks can meet again. One more user of it; NULL if it is
+ * none that lives. Each user ends with Free. */
 struct mccl_reunion;
 struct mccl_reunion *cumu_mccl_reunion(mcclComm_t comm);
 struct mccl_reunion *cumu_mccl_reunion_hold(struct mccl_reunion *r);

@@ -62,8 +62,8 @@ struct mccl_circles *mccl_circles_new(int nranks);          /* NULL: out of memo
 void mccl_circles_told(struct mccl_circles *o, int rank, const struct mccl_waiting *w, int64_t now);
 void mccl_circles_check(struct mccl_circles *o, mcclComm_t c, int64_t now); /* the communicator fails if there is one */
 
-/* reunion.c. Takes over the listener and the descriptors of the ranks' processes, as `pidfd` of the communicator, unless
- * there is no memory: NULL. Then it is told every rank's door, and what they know each other by. */
+/* reunion.c. Takes over the listener and the descriptors of the ranks' processes, as `pidfd` of the communicator,
+ * unless there is no memory: NULL. Then it is told every rank's door, and what they know each other by. */
 struct mccl_reunion *mccl_reunion_new(int listener, int *pidfd, int rank, int nranks);
 void mccl_reunion_told(struct mccl_reunion *r, int rank, const struct mccl_place *at);
 void mccl_reunion_secret(struct mccl_reunion *r, const uint64_t secret[2]);
