@@ -239,6 +239,20 @@ static void arguments(struct rank *r)
     x[0] = 5;
     RANK(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, c, s) == mcclSuccess);
     RANK(r, musaStreamSynchronize(s) == musaSuccess && x[0] == 10);
+    for (int i = 0; i < 20; i++) { /* what was known is forgotten when it is freed, and may come again shorter */
+        int *y = device_bytes(r, 4000), *z = device_bytes(r, 400);
+        y[999] = x[0] = 1;
+        RANK(r, mcclAllReduce(&y[999], &y[999], 1, mcclInt32, mcclSum, c, s) == mcclSuccess);
+        RANK(r, mcclAllReduce(z, z, 100, mcclInt32, mcclSum, c, s) == mcclSuccess);
+        RANK(r, musaStreamSynchronize(s) == musaSuccess && y[999] == 2);
+        RANK(r, musaFree(y) == musaSuccess);
+        RANK(r, mcclAllReduce(y, x, 1, mcclInt32, mcclSum, c, s) == mcclInvalidArgument);
+        RANK(r, mcclSend(&y[999], 1, mcclInt32, 1 - r->rank, c, s) == mcclInvalidArgument);
+        RANK(r, musaFree(z) == musaSuccess);
+        y = device_bytes(r, 400);
+        RANK(r, mcclAllReduce(y, y, 101, mcclInt32, mcclSum, c, s) == mcclInvalidArgument);
+        RANK(r, musaFree(y) == musaSuccess);
+    }
 }
 
 /* The two sides of a message differ in length. */

@@ -2,6 +2,7 @@
 #include <search.h>
 #include <stdlib.h>
 
+#include "host/driver/callback.h"
 #include "host/driver/internal.h"
 #include "host/driver/memcheck.h"
 #include "host/driver/space.h"
@@ -21,6 +22,10 @@ uint64_t host_unique_id(void)
     static _Atomic uint64_t ids;
     return ++ids;
 }
+
+static _Atomic uint64_t forgotten; /* ranges so far */
+
+const _Atomic uint64_t *cumu_host_forgotten(void) { return &forgotten; }
 
 static int cmp_node(const void *a, const void *b)
 {
@@ -192,6 +197,7 @@ bool host_range_remove(const void *p, unsigned kinds, struct host_range *out)
     bool ok = n && n->r.base == (uintptr_t)p && kinds & HOST_KIND(n->r.kind);
     if (ok) {
         tdelete(n, &live, cmp_node);
+        atomic_fetch_add_explicit(&forgotten, 1, memory_order_release);
         host_memcheck_gone(&n->r);
         if (n->piece) {
             struct host_arena *a = n->arena, *own = n->r.device->arena;

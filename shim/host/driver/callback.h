@@ -4,6 +4,7 @@
 #define CUMU_HOST_CALLBACK_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "abi/musa.h"
 
@@ -22,6 +23,8 @@ __attribute__((visibility("default"))) int cumu_host_exclusive(int device);
 /* Would new work in the stream wait for nothing, is it neither captured nor the legacy stream beside a capture, and has
  * no failure to be told? Unlike a query it tells none and leaves captures alone. */
 __attribute__((visibility("default"))) int cumu_host_idle(MUstream stream);
+/* How many ranges of memory are known no more: while the number stays, one that was found is still what it was. */
+__attribute__((visibility("default"))) const _Atomic uint64_t *cumu_host_forgotten(void);
 /* ftruncate of a sparse file in memory: 0, or -1 with errno. Its size is address space and no file that fills a disk,
  * which is what a limit of RLIMIT_FSIZE is for, so it goes up to the hard limit; beyond, EFBIG and no SIGXFSZ. */
 __attribute__((visibility("default"))) int cumu_host_grow(int fd, size_t size);

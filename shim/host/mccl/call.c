@@ -1,25 +1,58 @@
 /* The collective calls: arguments are checked and described here, then handed to group.c. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "host/driver/callback.h"
 #include "host/mccl/net/net.h"
+
+/* The last ranges that this thread has found: programs call with the same buffers again and again. */
+#define SEEN 4
+static _Thread_local struct {
+    uint64_t forgotten;
+    unsigned next;
+    struct {
+        uintptr_t base;
+        size_t size;
+    } range[SEEN];
+} seen;
+
+static bool covers(uintptr_t base, size_t size, uintptr_t at, size_t bytes)
+{
+    return at - base <= size && bytes <= size - (at - base);
+}
 
 /* Is [p, p + bytes) memory that MUSA knows? Data are moved by a thread of the device, where a stray
  * pointer would be a fault. */
 bool mccl_known(const void *p, size_t bytes)
 {
+    static const _Atomic uint64_t *counter;
     if (!bytes)
         return true;
-    MUdeviceptr base = 0;
+    if (!p)
+        return false;
+    if (!counter)
+        counter = cumu_host_forgotten();
+    const uint64_t forgotten = atomic_load_explicit(counter, memory_order_acquire);
+    for (int i = 0; i < SEEN && seen.forgotten == forgotten; i++)
+        if (covers(seen.range[i].base, seen.range[i].size, (uintptr_t)p, bytes))
+            return true;
+    MUdeviceptr base = 0, at = (MUdeviceptr)(uintptr_t)p;
     size_t size = 0;
     MUpointer_attribute names[] = {MU_POINTER_ATTRIBUTE_RANGE_START_ADDR, MU_POINTER_ATTRIBUTE_RANGE_SIZE};
     void *values[] = {&base, &size};
-    MUdeviceptr at = (MUdeviceptr)(uintptr_t)p;
-    if (!p)
+    if (muMemGetAddressRange_v2(&base, &size, at)) { /* the short question; host memory needs the long one */
+        if (muPointerGetAttributes(2, names, values, at) || !base)
+            return false;
+    }
+    if (!covers(base, size, at, bytes))
         return false;
-    if (muMemGetAddressRange_v2(&base, &size, at) && /* the short question; host memory needs the long one */
-        (muPointerGetAttributes(2, names, values, at) || !base))
-        return false;
-    return at - base <= size && bytes <= size - (at - base);
+    if (seen.forgotten != forgotten) {
+        memset(&seen, 0, sizeof seen);
+        seen.forgotten = forgotten;
+    }
+    seen.range[seen.next++ % SEEN].base = base;
+    seen.range[(seen.next - 1) % SEEN].size = size;
+    return true;
 }
 
 /* Arguments that every call has; and a communicator that failed takes no more. `single` as mccl_tell has it. */
@@ -71,19 +104,23 @@ static mcclResult_t start(mcclComm_t c, const struct call *a, musaStream_t strea
         return mccl_group_fail(mcclInvalidArgument);
     if (!a->count)
         return mcclSuccess; /* on every rank, so none waits */
-    struct mccl_job job = {.comm = c,
-                           .kind = a->kind,
-                           .type = a->type,
-                           .op = op,
-                           .scale = user,
-                           .root = a->root,
-                           .count = a->count,
-                           .send = a->send,
-                           .recv = a->recv,
-                           .stream = stream};
-    if (c->direct && all > MCCL_COPIED_BYTES)
+    struct mccl_job job;
+    mccl_job_clear(&job);
+    job.comm = c;
+    job.kind = a->kind;
+    job.type = a->type;
+    job.op = op;
+    job.scale = user;
+    job.root = a->root;
+    job.count = a->count;
+    job.send = a->send;
+    job.recv = a->recv;
+    job.stream = stream;
+    if (c->direct && all > MCCL_COPIED_BYTES) {
+        memset(&job.offer, 0, sizeof job.offer);
         job.mappable = (!sends || mccl_describe(c, a->send, &job.offer.send)) &&
                        (!receives || mccl_describe(c, a->recv, &job.offer.recv));
+    }
     if (mccl_done_here(&job))
         return mcclSuccess;
     struct mccl_job *j = malloc(sizeof *j);
@@ -93,7 +130,7 @@ static mcclResult_t start(mcclComm_t c, const struct call *a, musaStream_t strea
         mccl_net_drop(&job);
         return mccl_group_fail(mcclSystemError);
     }
-    *j = job;
+    mccl_job_copy(j, &job);
     return mccl_submit(j);
 }
 
@@ -135,7 +172,12 @@ mcclResult_t mcclReduceScatter(const void *send, void *recv, size_t recvcount, m
 static mcclResult_t transfer(mcclComm_t c, bool send, void *at, size_t count, mcclDataType_t type, int peer,
                              musaStream_t stream)
 {
-    struct mccl_transfer t = {.send = send, .peer = peer, .at = at, .type = type};
+    struct mccl_transfer t;
+    memset(&t, 0, offsetof(struct mccl_transfer, piece));
+    t.send = send;
+    t.peer = peer;
+    t.at = at;
+    t.type = type;
     mcclResult_t r = check(c, type, count, peer, MCCL_P2P, &t);
     size_t bytes = r ? 0 : count * mccl_type_size(type);
     if (!r && !mccl_known(at, bytes))

@@ -40,7 +40,8 @@ void mccl_job_free(struct mccl_job *job)
     if (!job)
         return;
     mccl_net_drop(job);
-    free(job->transfers);
+    if (job->transfers != &job->own)
+        free(job->transfers);
     free(job->others);
     free(job->waits);
     free(job);
@@ -297,23 +298,27 @@ mcclResult_t mccl_submit(struct mccl_job *job)
 
 mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t, musaStream_t stream)
 {
-    struct mccl_transfer here = *t;
-    struct mccl_job job = {.comm = comm, .kind = MCCL_P2P, .transfers = &here, .ntransfers = 1, .stream = stream};
+    struct mccl_transfer here;
+    mccl_transfer_copy(&here, t);
+    struct mccl_job job;
+    mccl_job_clear(&job);
+    job.comm = comm;
+    job.kind = MCCL_P2P;
+    job.transfers = &here;
+    job.ntransfers = 1;
+    job.stream = stream;
     if (mccl_done_here(&job))
         return mcclSuccess;
     struct mccl_job *j = malloc(sizeof *j);
-    struct mccl_transfer *copy = malloc(sizeof *copy);
-    if (!j || !copy) {
-        free(j);
-        free(copy);
+    if (!j) {
         if (job.begun) /* the other rank may have a part of it and would wait for the rest */
             mccl_fail(comm, mcclSystemError, "rank %d is out of memory", comm->rank);
         mccl_net_drop(&job);
         return mccl_group_fail(mcclSystemError);
     }
-    *copy = here;
-    *j = job;
-    j->transfers = copy;
+    mccl_job_copy(j, &job);
+    mccl_transfer_copy(&j->own, &here);
+    j->transfers = &j->own;
     return mccl_submit(j);
 }
 
@@ -365,32 +370,29 @@ static mcclResult_t merge(struct mccl_job *job)
     int n = 0;
     for (const struct mccl_job *k = job; k; k = k->next)
         n += k->comm == job->comm && k->kind == MCCL_P2P ? k->ntransfers : 0;
-    struct mccl_transfer *all = n > 1 ? realloc(job->transfers, (size_t)n * sizeof *all) : NULL;
     if (n == 1)
         return mcclSuccess;
+    struct mccl_transfer *all = malloc((size_t)n * sizeof *all);
     if (!all)
         return mcclSystemError;
+    mccl_transfer_copy(all, &job->own);
     job->transfers = all;
-    musaStream_t *joined = malloc((size_t)n * sizeof *joined); /* each other stream once */
-    if (!joined)
-        return mcclSystemError;
-    int njoined = 0;
     for (struct mccl_job **link = &job->next, *k; (k = *link);) {
         if (k->comm != job->comm || k->kind != MCCL_P2P) {
             link = &k->next;
             continue;
         }
-        all[job->ntransfers++] = k->transfers[0];
-        bool known = k->stream == job->stream;
-        for (int i = 0; i < njoined; i++)
-            known = known || joined[i] == k->stream;
+        mccl_transfer_copy(&all[job->ntransfers++], k->transfers);
+        bool known = k->stream == job->stream; /* each other stream once */
+        for (int i = 0; i < job->nothers; i++)
+            known = known || job->others[i] == k->stream;
+        if (!known && !job->others && !(job->others = malloc((size_t)n * sizeof *job->others)))
+            return mcclSystemError;
         if (!known)
-            joined[njoined++] = k->stream;
+            job->others[job->nothers++] = k->stream;
         *link = k->next;
         mccl_job_free(k);
     }
-    job->others = joined;
-    job->nothers = njoined;
     return mcclSuccess;
 }
 

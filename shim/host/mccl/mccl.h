@@ -11,7 +11,9 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "abi/mccl.h"
@@ -25,6 +27,7 @@
 #define MCCL_COPIED_BYTES 2048      /* up to here the copy is cheaper than a second barrier */
 #define MCCL_HERE_BYTES (128 << 10) /* that the calling thread moves itself: beyond, a stream's thread costs less */
 #define MCCL_LETTER (8 << 10)       /* bytes of data that one letter holds */
+#define MCCL_FEW 40                 /* that its first line holds */
 #define MCCL_DEPTH 4                /* letters in a mailbox */
 #define MCCL_AHEAD 32               /* collectives that a rank may be ahead of another */
 #define MCCL_USER_OPS 64
@@ -106,18 +109,21 @@ struct mccl_member {
     unsigned char stage[MCCL_STAGES][MCCL_STAGE]; /* by number % MCCL_STAGES */
 };
 
-struct mccl_letter {
-    uint64_t bytes;  /* of data, or of the message if direct */
-    uint64_t total;  /* of the message: sender and receiver must agree */
-    uint32_t direct; /* the receiver copies from `piece` */
-    uint32_t type;   /* of the sender's elements, for the text of an error */
+struct mccl_letter { /* its first line is all of a short one: one line goes from the sender's CPU to the receiver's */
+    MCCL_LINE _Atomic uint64_t number; /* of the letter, once the rest is there */
+    uint64_t total;                    /* of the message: sender and receiver must agree */
+    uint32_t bytes;                    /* of data */
+    uint16_t direct;                   /* the receiver copies the whole message from `piece` */
+    uint16_t type;                     /* of the sender's elements, for the text of an error */
+    unsigned char few[MCCL_FEW];       /* data of no more */
     struct mccl_piece piece;
     MCCL_LINE unsigned char data[MCCL_LETTER];
 };
 
-struct mccl_mailbox { /* from one rank to one other */
-    MCCL_LINE _Atomic uint64_t sent;
-    MCCL_LINE _Atomic uint64_t taken;
+struct mccl_mailbox {                 /* from one rank to one other */
+    MCCL_LINE _Atomic uint64_t sent;  /* the sender's: letters so far, */
+    uint64_t seen;                    /* and how many of them it knows to be taken */
+    MCCL_LINE _Atomic uint64_t taken; /* the receiver's */
     struct mccl_letter letter[MCCL_DEPTH];
     MCCL_LINE _Atomic uint64_t signals[MCCL_CONTEXTS * MCCL_SIGNALS]; /* how many came, never reset */
     _Atomic uint64_t windows;                                         /* that the one has shown the other */
@@ -195,10 +201,19 @@ struct mccl_transfer { /* one send or receive of a group */
     char *at;
     mcclDataType_t type;
     size_t bytes, moved;
-    bool posted, complete, mappable;
-    uint64_t letter; /* number of the letter that a direct send waits for */
+    bool posted, complete, mappable; /* mappable: `piece` is set */
+    uint64_t letter;                 /* number of the letter that a direct send waits for */
     struct mccl_piece piece;
 };
+
+/* Compilers clear and copy what is longer than a line by instructions that take longer to begin than a short call
+ * has. */
+static inline void mccl_transfer_copy(struct mccl_transfer *to, const struct mccl_transfer *from)
+{
+    memcpy(to, from, offsetof(struct mccl_transfer, piece));
+    if (from->mappable)
+        to->piece = from->piece;
+}
 
 struct mccl_job { /* what one callback does */
     mcclComm_t comm;
@@ -210,8 +225,7 @@ struct mccl_job { /* what one callback does */
     size_t count;
     const char *send;
     char *recv;
-    struct mccl_offer offer;
-    bool mappable;
+    bool mappable; /* `offer` is set */
     struct mccl_transfer *transfers;
     int ntransfers;
     struct mccl_piece target; /* of a put */
@@ -229,7 +243,28 @@ struct mccl_job { /* what one callback does */
     void *under_way;              /* over hosts: what has been begun and is not done (net/short.c, net/transfer.c) */
     bool captured;
     struct mccl_job *next;
+    struct mccl_offer offer;
+    struct mccl_transfer own; /* what `transfers` is while there is one */
 };
+
+/* All but what `mappable` tells of, by lines. */
+static inline void mccl_job_clear(struct mccl_job *job)
+{
+    for (size_t at = 0; at < offsetof(struct mccl_job, offer); at += 64) {
+        const size_t left = offsetof(struct mccl_job, offer) - at;
+        memset((char *)job + at, 0, left < 64 ? left : 64);
+    }
+}
+
+static inline void mccl_job_copy(struct mccl_job *to, const struct mccl_job *from)
+{
+    for (size_t at = 0; at < offsetof(struct mccl_job, offer); at += 64) {
+        const size_t left = offsetof(struct mccl_job, offer) - at;
+        memcpy((char *)to + at, (const char *)from + at, left < 64 ? left : 64);
+    }
+    if (from->mappable)
+        to->offer = from->offer;
+}
 
 /* comm.c: is this value a live communicator? */
 bool mccl_live(mcclComm_t comm);

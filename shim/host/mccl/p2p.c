@@ -24,6 +24,22 @@ static bool blocked(const struct mccl_job *j, int i)
 
 static uint64_t load(const _Atomic uint64_t *word) { return atomic_load_explicit(word, memory_order_acquire); }
 
+/* Is there room for another letter? The receiver's count is asked only when the mailbox seems full. */
+static bool has_room(struct mccl_mailbox *box)
+{
+    uint64_t sent = atomic_load_explicit(&box->sent, memory_order_relaxed);
+    if (sent - box->seen >= MCCL_DEPTH)
+        box->seen = load(&box->taken);
+    return sent - box->seen < MCCL_DEPTH;
+}
+
+/* Is the next letter there? */
+static bool has_letter(const struct mccl_mailbox *box)
+{
+    uint64_t taken = atomic_load_explicit(&box->taken, memory_order_relaxed);
+    return load(&box->letter[taken % MCCL_DEPTH].number) == taken + 1;
+}
+
 /* Posts what fits. */
 static bool step_send(mcclComm_t c, struct mccl_transfer *t)
 {
@@ -32,25 +48,27 @@ static bool step_send(mcclComm_t c, struct mccl_transfer *t)
         t->complete = load(&box->taken) >= t->letter;
         return t->complete;
     }
-    uint64_t sent = load(&box->sent);
     bool moved = false;
-    while (!t->complete && !t->posted && sent - load(&box->taken) < MCCL_DEPTH) {
+    while (!t->complete && !t->posted && has_room(box)) {
+        uint64_t sent = atomic_load_explicit(&box->sent, memory_order_relaxed);
         struct mccl_letter *l = &box->letter[sent % MCCL_DEPTH];
         size_t left = t->bytes - t->moved;
         l->total = t->bytes;
-        l->type = (uint32_t)t->type;
+        l->type = (uint16_t)t->type;
         l->direct = !t->moved && left > MCCL_LETTER && t->mappable;
         if (l->direct) {
             l->piece = t->piece;
             t->posted = true;
         } else {
-            l->bytes = left < MCCL_LETTER ? left : MCCL_LETTER;
-            memcpy(l->data, t->at + t->moved, l->bytes);
-            t->moved += l->bytes;
+            size_t n = left < MCCL_LETTER ? left : MCCL_LETTER;
+            l->bytes = (uint32_t)n;
+            memcpy(n <= MCCL_FEW ? l->few : l->data, t->at + t->moved, n);
+            t->moved += n;
             t->complete = t->moved == t->bytes;
         }
         t->letter = ++sent;
-        atomic_store_explicit(&box->sent, sent, memory_order_release);
+        atomic_store_explicit(&box->sent, sent, memory_order_relaxed);
+        atomic_store_explicit(&l->number, sent, memory_order_release);
         moved = true;
     }
     return moved;
@@ -61,8 +79,8 @@ static bool step_send(mcclComm_t c, struct mccl_transfer *t)
 static mcclResult_t step_receive(mcclComm_t c, struct mccl_transfer *t, bool *moved)
 {
     struct mccl_mailbox *box = mailbox(c, t);
-    uint64_t taken = load(&box->taken);
-    while (!t->complete && load(&box->sent) > taken) {
+    while (!t->complete && has_letter(box)) {
+        uint64_t taken = atomic_load_explicit(&box->taken, memory_order_relaxed);
         const struct mccl_letter *l = &box->letter[taken % MCCL_DEPTH];
         if (l->total != t->bytes) {
             size_t theirs = mccl_type_size((mcclDataType_t)l->type), mine = mccl_type_size(t->type);
@@ -79,11 +97,11 @@ static mcclResult_t step_receive(mcclComm_t c, struct mccl_transfer *t, bool *mo
             memcpy(t->at, from, t->bytes);
             t->complete = true;
         } else {
-            memcpy(t->at + t->moved, l->data, l->bytes);
+            memcpy(t->at + t->moved, l->bytes <= MCCL_FEW ? l->few : l->data, l->bytes);
             t->moved += l->bytes;
             t->complete = t->moved == t->bytes;
         }
-        atomic_store_explicit(&box->taken, ++taken, memory_order_release);
+        atomic_store_explicit(&box->taken, taken + 1, memory_order_release);
         *moved = true;
     }
     return mcclSuccess;
@@ -96,10 +114,8 @@ bool mccl_can_step(void *arg)
         const struct mccl_transfer *t = &j->transfers[i];
         if (t->complete || blocked(j, i))
             continue;
-        const struct mccl_mailbox *box = mailbox(j->comm, t);
-        if (!t->send    ? load(&box->sent) > load(&box->taken)
-            : t->posted ? load(&box->taken) >= t->letter
-                        : load(&box->sent) - load(&box->taken) < MCCL_DEPTH)
+        struct mccl_mailbox *box = mailbox(j->comm, t);
+        if (!t->send ? has_letter(box) : t->posted ? load(&box->taken) >= t->letter : has_room(box))
             return true;
     }
     return false;

@@ -67,7 +67,7 @@ static struct both *begin(struct mccl_job *job)
         if (n->host_of[t->peer] != n->host)
             begin_item(b, c, t);
         else {
-            home[b->home.ntransfers] = *t;
+            mccl_transfer_copy(&home[b->home.ntransfers], t);
             home[b->home.ntransfers++].peer = n->seat_of[t->peer];
         }
     }
