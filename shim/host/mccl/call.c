@@ -25,14 +25,11 @@ static bool covers(uintptr_t base, size_t size, uintptr_t at, size_t bytes)
  * pointer would be a fault. */
 bool mccl_known(const void *p, size_t bytes)
 {
-    static const _Atomic uint64_t *counter;
     if (!bytes)
         return true;
     if (!p)
         return false;
-    if (!counter)
-        counter = cumu_host_forgotten();
-    const uint64_t forgotten = atomic_load_explicit(counter, memory_order_acquire);
+    const uint64_t forgotten = atomic_load_explicit(cumu_host_forgotten(), memory_order_acquire);
     for (int i = 0; i < SEEN && seen.forgotten == forgotten; i++)
         if (covers(seen.range[i].base, seen.range[i].size, (uintptr_t)p, bytes))
             return true;
