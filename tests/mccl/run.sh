@@ -36,6 +36,8 @@ CUMU_NCCL_HOST_RANKS=2 UCX_TLS=tcp,self check "a rank is lost at any time, two r
 . "$(dirname "$0")/../netns.sh"
 met='mccl meet: [0-9]* checks, 0 failed'
 if plug_in_hosts 4; then
+    TEAM_PIDS=1 check "faults, a pid namespace for each rank" 0 'mccl failure: [0-9]* checks, 0 failed' -- "$mccl/failure"
+    TEAM_PIDS=1 check "reunions there" 0 'mccl reunion: [0-9]* checks, 0 failed' -- "$mccl/reunion"
     export TEAM_HOSTS="$hosts" UCX_TLS=tcp
     check "8 ranks, four namespaces" 0 "$met" -- "$mccl/meet" 8
     TEAM_HOSTS=${hosts% * *}

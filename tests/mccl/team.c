@@ -102,6 +102,22 @@ static pid_t make_id(struct desk *d)
         pause();
 }
 
+/* With TEAM_PIDS each rank is in a pid namespace of its own, as in containers of one pod. */
+static void enter_pids(void)
+{
+    int status = 0;
+    if (!getenv("TEAM_PIDS"))
+        return;
+    pid_t child = unshare(CLONE_NEWPID) ? -1 : fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        return;
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        _exit(1);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
 static int run_processes(int nranks, struct member *m)
 {
     struct desk *d = mmap(NULL, sizeof *d, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -121,6 +137,7 @@ static int run_processes(int nranks, struct member *m)
         if ((children[i] = fork()) == 0) {
             team_end_with(self);
             enter_host(i);
+            enter_pids();
             run(&m[i]);
             fflush(stdout);
             _exit(m[i].r.wrong != 0);

@@ -175,7 +175,8 @@ struct mcclComm {
     bool crowded_streams;         /* the same of the streams' threads beside those that call for several ranks */
     int impatience; /* calls in a row for which the others did not come while the caller looked for them */
     struct mccl_shared *shared;
-    int *pidfd;                /* by rank, -1 where there is none */
+    bool knows_doors;          /* for reunions, of all ranks */
+    int *pidfd;                /* by rank, or a connection to its door, -1 where there is neither */
     _Atomic uint32_t issued;   /* tickets drawn */
     _Atomic uint32_t finished; /* tickets done: a futex */
     _Atomic uint32_t queue;    /* threads that wait for it to advance */
@@ -332,6 +333,7 @@ bool mccl_in_grace(mcclComm_t c, int64_t *end);
 /* Has the rank left, or is its process dead, now or within so long? What it did before is to be looked at after
  * this. */
 bool mccl_is_gone(mcclComm_t c, int rank, int patience_ms);
+bool mccl_is_door(int fd);                   /* is it a connection, and no descriptor of a process? */
 void mccl_fail_gone(mcclComm_t c, int rank); /* the communicator fails because of it */
 /* Adds one to a counter that rank `to` may wait for; waits until one has reached the number, as mccl_wait does, on
  * any number of threads at once. */

@@ -228,8 +228,8 @@ static mcclResult_t meet(const struct mccl_hello *me, struct mccl_shared **share
     return r || *shared ? r : mcclSystemError;
 }
 
-/* Who the others are. Without a descriptor by which the end of a process is seen (it is in another pid
- * namespace) its death goes unnoticed; one that is dead already has left. */
+/* Who the others are. Without a descriptor by which the end of a process is seen (it is in another pid namespace) its
+ * death goes unnoticed until all have met; one that is dead already has left. */
 static void look_round(mcclComm_t c)
 {
     cpu_set_t all;
@@ -307,6 +307,7 @@ static void know_doors(mcclComm_t c)
     for (int i = 0; i < c->nranks; i++)
         mccl_reunion_told(c->reunion, i, &c->shared->member[i].meet);
     mccl_reunion_secret(c->reunion, c->shared->secret);
+    c->knows_doors = true;
 }
 
 static void tell_why(const struct mccl_hello *me, const char *reason)

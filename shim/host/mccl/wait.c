@@ -1,12 +1,14 @@
 /* Threads, and how ranks wait for each other: a short look at the word, then a futex in shared memory; and how they
  * learn that a rank is gone. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sched.h>
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,11 +78,39 @@ void mccl_wake_self(mcclComm_t c)
         futex_wake(asleep);
 }
 
+/* A process in another pid namespace is seen by a connection to its door, which ends when it does, or when a reunion has
+ * taken it: only one that cannot be made tells that the process has ended. False: it cannot. */
+static bool watch_door(mcclComm_t c, int rank)
+{
+    int none = -1, fd = mccl_connect(&c->shared->member[rank].meet, 0);
+    if (fd < 0)
+        return errno != ECONNREFUSED;
+    if (c->pidfd[rank] >= 0)
+        (void)dup3(fd, c->pidfd[rank], O_CLOEXEC);
+    else if (__atomic_compare_exchange_n(&c->pidfd[rank], &none, fd, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        return true;
+    close(fd);
+    return true;
+}
+
+bool mccl_is_door(int fd)
+{
+    int type;
+    socklen_t size = sizeof type;
+    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
+}
+
 bool mccl_is_gone(mcclComm_t c, int rank, int patience_ms)
 {
+    const struct mccl_member *m = &c->shared->member[rank];
+    if (m->left)
+        return true;
+    if (c->pidfd[rank] < 0 && c->knows_doors && m->process != c->shared->member[c->rank].process)
+        return !watch_door(c, rank);
     struct pollfd p = {.fd = c->pidfd[rank], .events = POLLIN};
-    return c->shared->member[rank].left ||
-           (p.fd >= 0 && poll(&p, 1, patience_ms) == 1 && p.revents & (POLLIN | POLLHUP | POLLERR));
+    if (p.fd < 0 || poll(&p, 1, patience_ms) != 1 || !(p.revents & (POLLIN | POLLHUP | POLLERR)))
+        return false;
+    return !mccl_is_door(p.fd) || !watch_door(c, rank);
 }
 
 void mccl_fail_gone(mcclComm_t c, int rank)

@@ -218,8 +218,8 @@ static int connect_once(const struct mccl_place *to, int patience_ms)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     struct pollfd p = {.fd = fd, .events = POLLOUT};
     socklen_t size = sizeof error;
-    if (connect(fd, &a.any, n) && (errno != EINPROGRESS || mccl_poll(&p, 1, mccl_now_ms() + patience_ms) != 1))
-        error = ETIMEDOUT;
+    if (connect(fd, &a.any, n)) /* a Unix socket says at once that nobody is there */
+        error = errno != EINPROGRESS ? errno : mccl_poll(&p, 1, mccl_now_ms() + patience_ms) == 1 ? 0 : ETIMEDOUT;
     if (!error && (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) || error))
         error = error ? error : EIO;
     if (!error)

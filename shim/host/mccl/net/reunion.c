@@ -112,7 +112,7 @@ static mcclResult_t gone(struct mccl_reunite *m, const struct mccl_reunion *r, i
 static bool has_ended(const struct mccl_reunion *r, int rank)
 {
     struct pollfd p = {.fd = r->pidfd ? r->pidfd[rank] : -1, .events = POLLIN};
-    return p.fd >= 0 && poll(&p, 1, 0) == 1;
+    return p.fd >= 0 && poll(&p, 1, 0) == 1 && !mccl_is_door(p.fd); /* doors are looked at by who meets there */
 }
 
 int cumu_mccl_reunion_lost(const struct mccl_reunion *r, const int *ranks, int n)
