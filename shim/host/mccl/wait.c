@@ -78,8 +78,8 @@ void mccl_wake_self(mcclComm_t c)
         futex_wake(asleep);
 }
 
-/* A process in another pid namespace is seen by a connection to its door, which ends when it does, or when a reunion has
- * taken it: only one that cannot be made tells that the process has ended. False: it cannot. */
+/* A process in another pid namespace is seen by a connection to its door, which ends when it does, or when a reunion
+ * has taken it: only one that cannot be made tells that the process has ended. False: it cannot. */
 static bool watch_door(mcclComm_t c, int rank)
 {
     int none = -1, fd = mccl_connect(&c->shared->member[rank].meet, 0);
