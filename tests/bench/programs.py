@@ -143,7 +143,9 @@ def llama():
     good = True
     for name, kind in (("q4_0", 2), ("q8_0", 8), ("f16", 1)):
         for work, columns in (("token", 1), ("prompt", 64)):
-            good &= figure(f"llama_{name}_{work}", Layers("cuda", kind, columns), Layers("cpu", kind, columns), 0.05)
+            # in q4_0 the back ends round the other factor in ways of their own; its interpreter differs as much
+            good &= figure(f"llama_{name}_{work}", Layers("cuda", kind, columns), Layers("cpu", kind, columns),
+                           0.15 if name == "q4_0" else 0.02)
     return good
 
 

@@ -69,16 +69,53 @@ static bool random_kernel(unsigned seed)
     return !memcmp(in, bytes, sizeof bytes);
 }
 
+/* Lanes that load and store words of 4 or 8 bytes at a stride that is a parameter: one behind the other, as tiers may
+ * find out, or not; blocks that fill no warp, lanes that are not there. */
+static unsigned strides(unsigned *n)
+{
+    unsigned wrong = 0;
+    *n = 0;
+    for (unsigned size = 4; size <= 8; size += 4)
+        for (unsigned off = 0; off < 2; off++) {
+            char text[4000];
+            snprintf(text, sizeof text,
+                     "%sand.b32 %%r2, %%r1, %u; setp.ne.u32 %%p1, %%r2, 0; @%%p1 bra E; ld.param.u32 %%r3, [pn];\n"
+                     "cvt.u64.u32 %%rd5, %%r3; cvt.u64.u32 %%rd6, %%r1; mul.lo.s64 %%rd7, %%rd5, %%rd6;\n"
+                     "add.s64 %%rd8, %%rd31, %%rd7; add.s64 %%rd9, %%rd30, %%rd7; ld.global.u%u %s10, [%%rd8+8];\n"
+                     "mul.lo.u%u %s10, %s10, 3; st.global.u%u [%%rd9+16], %s10;\nE: %s",
+                     HEAD ENTRY("k"), 8 * off, 8 * size, size == 8 ? "%rd" : "%r", 8 * size, size == 8 ? "%rd" : "%r",
+                     size == 8 ? "%rd" : "%r", 8 * size, size == 8 ? "%rd" : "%r", END);
+            for (unsigned stride = 0; stride <= 24; stride += size)
+                for (unsigned threads = 61; threads <= 64; threads += 3, ++*n) {
+                    static uint32_t want[MOST];
+                    struct args a = {out, in, stride};
+                    memset(out, 0xee, sizeof out);
+                    memset(want, 0xee, sizeof want);
+                    for (unsigned i = 0; i < threads; i++) {
+                        uint64_t v = 0;
+                        memcpy(&v, (uint8_t *)in + i * stride + 8, size);
+                        v *= 3;
+                        if (!(i & 8 * off))
+                            memcpy((uint8_t *)want + i * stride + 16, &v, size);
+                    }
+                    wrong += !t0t_once(text, "k", 1, threads, &a, NULL) || memcmp(out, want, sizeof out);
+                }
+        }
+    return wrong;
+}
+
 int main(void)
 {
     const char *seeds = getenv("NEIGHBOURS_SEEDS");
     const unsigned n = seeds ? (unsigned)atoi(seeds) : 12;
-    unsigned wrong = 0;
+    unsigned wrong = 0, ran;
     for (unsigned seed = 1; seed <= n; seed++)
         if (!random_kernel(seed)) {
             printf("# wrong: seed %u\n", seed);
             wrong++;
         }
     check(!wrong, "neighbouring loads of %u kernels, %u wrong", n, wrong);
+    wrong = strides(&ran);
+    check(!wrong, "strides that are parameters, %u launches, %u wrong", ran, wrong);
     return t0t_done();
 }

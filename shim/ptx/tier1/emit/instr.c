@@ -118,8 +118,27 @@ static const char *lanes_of(struct t1_emit *e, const struct t1_op *op, unsigned 
     return all_or(e, d, a, t1_str(e, "(%s)", m));
 }
 
+/* mul.lo of 64 bits of a number that all lanes share and one that counts lanes: a ramp of another stride. AVX2 has no
+ * such multiplication, and programs that hold strides in memory begin with it. */
+static bool ramp_of_product(struct t1_emit *e, const struct t1_op *op, int32_t value, const struct t1_arg *a)
+{
+    const bool swap = t1_same_for_all(&a[0]);
+    const struct t1_arg *i = &a[!!swap], *n = &a[!swap];
+    if (op->op != LIR_MUL_LO_I64 || e->isa != T1_AVX2 || i->rep != T1_U || !i->stride || !t1_same_for_all(n))
+        return false;
+    const unsigned t = e->temps++;
+    t1_put(e, "const uint64_t t%u_s = %s * 0x%llxull, t%u_b = %s * %s;\n", t, n->s[0], (unsigned long long)i->stride, t,
+           n->s[0], i->s[0]);
+    t1_put(e, "const pu64 t%u_l = {0, t%u_s, 2 * t%u_s, 3 * t%u_s};\n", t, t, t, t);
+    for (unsigned q = 0; q < 2 * e->np; q++)
+        t1_def_piece(e, value, q, t1_str(e, "t1_splat_u64(t%u_b + %u * t%u_s) + t%u_l", t, q * e->nl / 2, t, t));
+    return true;
+}
+
 static void varying(struct t1_emit *e, const struct t1_op *op, unsigned d, int32_t value, const struct t1_arg *a)
 {
+    if (op->dst[d].kind == T1_K_64 && ramp_of_product(e, op, value, a))
+        return;
     if (op->dst[d].kind == T1_K_PRED) {
         t1_def_mask(e, value, lanes_of(e, op, d, a));
     } else if (op->dst[d].kind == T1_K_64) {

@@ -131,6 +131,30 @@ static unsigned register_size(const struct t1_emit *e, const struct ptx_opnd *o)
     return o->kind == PTX_O_REG ? ptx_type_size(e->f->reg[o->reg].type) : 0;
 }
 
+/* Tests whether addresses that differ from lane to lane follow one another after all, as they do where a program's
+ * strides are parameters; the name of the answer, or NULL: not worth asking. */
+static const char *ask_for_row(struct t1_emit *e, const struct access *x)
+{
+    const struct t1_arg *a = &x->address;
+    if (e->isa != T1_AVX2 || a->rep != T1_V || a->kind != T1_K_64 || x->shared || x->local || x->words ||
+        x->has_gather || x->size < 4 || e->guarded)
+        return NULL;
+    const char *t = t1_str(e, "t%u", e->temps++);
+    t1_put(e, "const int %s = t1_in_row(", t);
+    for (unsigned q = 0; q < 2 * e->np; q++)
+        t1_put(e, "%s, ", t1_piece(e, a, q));
+    t1_put(e, "%u);\n", x->size);
+    return t;
+}
+
+/* Place of piece k of such a row. */
+static const char *in_row(struct t1_emit *e, const struct access *x, unsigned k)
+{
+    const unsigned lanes = x->wide ? e->nl / 2 : e->nl;
+    return t1_str(e, "(uint8_t *)(t1_lane0(%s) + 0x%llxull)", t1_piece(e, &x->address, 0),
+                  (unsigned long long)(x->imm + k * lanes * x->size));
+}
+
 /* A loaded expression as the register holds it. */
 static const char *fit(struct t1_emit *e, const struct ptx_opnd *o, const char *s, bool wide)
 {
@@ -184,10 +208,13 @@ static void load(struct t1_emit *e, const struct access *x, const struct ptx_opn
     bool extend = e->value[value].kind == T1_K_64 && !x->wide;
     bool sign = e->in->type[0] >= PTX_S8 && e->in->type[0] <= PTX_S64;
     const unsigned first = e->temps;
+    const char *row = ask_for_row(e, x);
     const bool halves = a->rep == T1_G && a->stride != (int64_t)x->size && !x->wide;
     e->temps += halves ? n : 0;
     for (unsigned k = 0; k < n; k++) {
         const char *s = load_piece(e, x, k);
+        if (row)
+            s = t1_str(e, "(%s ? t1_maskload_%s(%s, %s) : %s)", row, x->t, bits(e, x, k), in_row(e, x, k), s);
         if (halves) { /* tid % 16 and the like: both halves gather from the same places */
             if (k < n / 2)
                 t1_put(e, "const pu32 t%u = %s;\n", first + k, s);
@@ -233,8 +260,11 @@ static void store(struct t1_emit *e, const struct access *x, const struct t1_arg
         return;
     }
     e->info[e->block].masked += a->rep != T1_V && a->stride == (int64_t)x->size;
+    const char *row = ask_for_row(e, x);
     for (unsigned k = 0; k < n; k++) {
         const char *fn, *at = place(e, x, k, &fn), *p = t1_piece(e, v, k);
+        if (row)
+            t1_put(e, "if (%s) t1_maskstore_%s(%s, %s, %s);\nelse ", row, x->t, bits(e, x, k), in_row(e, x, k), p);
         if (at) {
             t1_put(e, "t1_scatter%s_%s(%s, ", fn, x->t, bits(e, x, k));
             if (*fn)

@@ -87,6 +87,20 @@ static __attribute__((noinline, unused)) void t1_absent(const uint8_t **p, uint3
         uint64_t e[T1_N]; \
     } a_ = {{lo, hi}};
 
+#if T1_ISA == 1
+/* Whether the lanes' pointers, in pieces of 64 bits, follow one another by `size` bytes: strides that programs hold in
+ * memory cannot be known before they run. */
+typedef long long t1_q4_ __attribute__((vector_size(32)));
+T1_INLINE int t1_in_row(pu64 p0, pu64 p1, pu64 p2, pu64 p3, pu64 p4, pu64 p5, pu64 p6, pu64 p7, uint64_t size)
+{
+    const pu64 x = t1_splat_u64(p0[0]) + T1_LANE64 * size, d = t1_splat_u64(4 * size), d2 = d + d, x2 = x + d2;
+    const pu64 x4 = x2 + d2, x6 = x4 + d2;
+    const pu64 off = (p0 ^ x) | (p1 ^ (x + d)) | (p2 ^ x2) | (p3 ^ (x2 + d)) | (p4 ^ x4) | (p5 ^ (x4 + d)) | (p6 ^ x6) |
+                     (p7 ^ (x6 + d));
+    return __builtin_ia32_ptestz256((t1_q4_)off, (t1_q4_)off);
+}
+#endif
+
 /* The lines of `bytes` at p. */
 T1_INLINE void t1_prefetch(const char *p, int bytes)
 {
