@@ -33,7 +33,7 @@ enum ptx_type {
     PTX_F16, PTX_F16X2, PTX_BF16, PTX_BF16X2, PTX_TF32, PTX_F32, PTX_F64,
     PTX_U16X2, PTX_S16X2, PTX_E4M3X2, PTX_E5M2X2, PTX_U4, PTX_S4, PTX_B1, PTX_U2, PTX_S2,
     PTX_F32X2, PTX_E2M3X2, PTX_E3M2X2, PTX_E2M1X2, PTX_UE8M0X2, PTX_E4M3X4, PTX_E5M2X4, PTX_E2M3X4, PTX_E3M2X4,
-    PTX_E2M1X4, PTX_S2F6X2,
+    PTX_E2M1X4, PTX_S2F6X2, PTX_U8X4, PTX_S8X4,
     PTX_PRED,
     PTX_TEXREF, PTX_SAMPLERREF, PTX_SURFREF,
     PTX_NTYPES
@@ -172,9 +172,10 @@ struct ptx_instr {
 };
 
 struct ptx_reg {
-    const char *name; /* without scope renaming; for messages */
-    uint8_t type;     /* enum ptx_type as declared */
-    bool widened;     /* some cvt makes it of 32 bits: what cvta is given may be a short address */
+    const char *name;  /* without scope renaming; for messages */
+    uint8_t type;      /* enum ptx_type as declared */
+    bool widened;      /* some cvt makes it of 32 bits: what cvta is given may be a short address */
+    int32_t low, high; /* of 128 bits: the registers of 64 that stand for it (wide.c), 0 before it is used */
 };
 
 /* One phi of SSA form: value `dst` of register `reg`, one source value per predecessor. */

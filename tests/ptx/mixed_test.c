@@ -1,4 +1,5 @@
-/* Arithmetic of sm_100: pairs of f32, f32 with f16 and bf16, and the least and greatest of three. */
+/* Arithmetic of sm_100 and sm_120: pairs of f32, f32 with f16 and bf16, the least and greatest of three; integers of
+ * 8 bits by four, and sums that saturate. */
 #include "exact.h"
 
 #include <math.h>
@@ -76,6 +77,47 @@ static void r_three(struct lane *x)
     x->d[0] = best;
 }
 
+/* Elements of `bits`, signed or not; p is the operation, q: 1 saturates, 2 is signed, the rest the element's bits. */
+enum { NEG = MAX + 1, SATURATES = 1, SIGNED = 2 };
+static void r_integers(struct lane *x)
+{
+    const unsigned bits = (unsigned)x->q >> 2;
+    const s64 least = x->q & SIGNED ? -((s64)1 << (bits - 1)) : 0;
+    const s64 most = least + ((s64)1 << bits) - 1;
+    x->d[0] = 0;
+    for (unsigned at = 0; at < 32; at += bits) {
+        s64 v[2];
+        for (unsigned k = 0; k < 2; k++) {
+            v[k] = (s64)(x->s[k] >> at & (((u64)1 << bits) - 1));
+            v[k] -= v[k] > most ? (s64)1 << bits : 0;
+        }
+        s64 r = x->p == ADD   ? v[0] + v[1]
+                : x->p == SUB ? v[0] - v[1]
+                : x->p == NEG ? -v[0]
+                : x->p == MIN ? (v[0] < v[1] ? v[0] : v[1])
+                              : (v[0] > v[1] ? v[0] : v[1]);
+        if (x->q & SATURATES)
+            r = r < least ? least : r > most ? most : r;
+        x->d[0] |= ((u64)r & (((u64)1 << bits) - 1)) << at;
+    }
+}
+static void check_integers(const char *const *names)
+{
+    for (long is_signed = 0; is_signed < 2; is_signed++) {
+        const char *type = is_signed ? "s8x4" : "u8x4";
+        const long q = 8 << 2 | (is_signed ? SIGNED : 0);
+        insn_check("r:rr", r_integers, ADD, q, "add.%s", type);
+        insn_check("r:rr", r_integers, ADD, q | SATURATES, "add.sat.%s", type);
+        insn_check("r:rr", r_integers, SUB, q, "sub.%s", type);
+        insn_check("r:r", r_integers, NEG, q, "neg.%s", type);
+        for (long p = MIN; p <= MAX; p++)
+            insn_check("r:rr", r_integers, p, q, "%s.%s", names[p], type);
+        insn_check("r:rr", r_integers, ADD, 16 << 2 | SATURATES | (is_signed ? SIGNED : 0), "add.sat.%s",
+                   is_signed ? "s16x2" : "u16x2");
+    }
+    insn_check("r:rr", r_integers, ADD, 32 << 2 | SATURATES, "add.sat.u32");
+}
+
 int main(void)
 {
     static const char *const names[] = {"add", "sub", "mul", "fma", "min", "max"}, *const rounds[] = {"rn", "rz", "rm",
@@ -100,5 +142,6 @@ int main(void)
         for (long q = 0; q < 8; q++)
             insn_check("f:fff", r_three, p, (q & 1 ? FTZ : 0) | (q & 2 ? NANS : 0) | (q & 4 ? ABS : 0), "%s%s%s%s.f32",
                        names[p], q & 1 ? ".ftz" : "", q & 2 ? ".NaN" : "", q & 4 ? ".abs" : "");
+    check_integers(names);
     return insn_done();
 }

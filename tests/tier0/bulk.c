@@ -41,6 +41,24 @@ static uint32_t stores_want(uint32_t i)
     return from * 1000 + from * 7 + i * 100000;
 }
 
+/* The same by 16 bytes, a register of 128 bits that was loaded and moved; then 15 bytes at both ends of a copy that the
+ * program need not have. */
+static const char wide_stores[] = KERNEL(
+    START
+    "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 2560;\n"
+    "shl.b32 %r5, %r1, 4; add.u32 %r5, %r5, %r2; mul.lo.u32 %r8, %r1, 7; mov.b64 %rd5, {%r1, %r8};\n"
+    "mov.b64 %rd6, {%r8, %r1}; mov.b128 %q0, {%rd5, %rd6}; st.shared.b128 [%r5+2048], %q0; mov.b64 %rd5, 0;\n"
+    "ld.shared.b128 %q1, [%r5+2048]; mov.b128 %q2, %q1; mov.b128 {_, %rd6}, %q2; setp.lt.u32 %p3, %r1, 0;\n"
+    "@%p3 mov.b128 %q2, {%rd5, %rd5};\n"
+    "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b128 [%r5], %q2, [%r3];\n"
+    "@%p1 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob "
+    "[%r2+2048], [%rd31], 512, 3, 15, [%r3];\n" WAIT
+    "ld.shared.v4.u32 {%r10, %r11, %r12, %r13}, [%r5]; cvt.u32.u64 %r14, %rd6; xor.b32 %r12, %r12, %r14;\n"
+    "shl.b32 %r9, %r1, 2; add.u32 %r9, %r9, %r2; ld.shared.u32 %r14, [%r9+2048]; and.b32 %r14, %r14, 0xff000000;\n"
+    "mad.lo.u32 %r10, %r13, 1000, %r10; add.u32 %r10, %r10, %r11; add.u32 %r10, %r10, %r12;\n"
+    "setp.lt.u32 %p3, %r1, 124; @%p3 add.u32 %r10, %r10, %r14;\n" STORE("%r10"));
+static uint32_t wide_want(uint32_t i) { return i * 1000 + i + i * 7 + (i < 124 ? in[i] & 0xff000000 : 0); }
+
 /* all threads reduce into six words and a long one */
 static const char reductions[] = KERNEL(
     START "@%p1 st.shared.v4.u32 [%r2], {5, 5, 77, 1000}; @%p1 st.shared.v4.u32 [%r2+16], {0, 0, 0, 0};\n"
@@ -130,6 +148,7 @@ int main(void)
         in[i] = i * 2654435761u ^ i << 7;
     expect("cp.async.bulk", there_and_back, 1, THREADS, there_and_back_want);
     expect("st.async", stores, 1, THREADS, stores_want);
+    expect("st.async.b128, .ignore_oob", wide_stores, 1, THREADS, wide_want);
     expect("red.async", reductions, 1, THREADS, reductions_want);
     expect("cp.reduce.async.bulk.add.u32", reduce("add.u32", "add.u32"), 1, THREADS, sum_want);
     expect("cp.reduce.async.bulk.and.b32, .xor.b64", reduce("and.b32", "xor.b64"), 1, THREADS, bits_want);

@@ -185,7 +185,7 @@ MUresult host_fault_report(const struct t0_fault *f, const struct host_memcheck_
         snprintf(line, sizeof line, ", %.400s:%u, PTX line %u", f->source.file, f->source.line, f->line);
     else if (f->line)
         snprintf(line, sizeof line, ", PTX line %u", f->line);
-    host_say("kernel %s: %s%s: block [%u,%u,%u], thread [%u,%u,%u]%s: %s", f->kernel ? f->kernel : "?",
+    host_say("kernel %.1000s: %s%s: block [%u,%u,%u], thread [%u,%u,%u]%s: %s", f->kernel ? f->kernel : "?",
              kinds[f->kind].what, address, f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1],
              f->thread[2], line, f->text);
     if (check)

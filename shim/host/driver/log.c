@@ -8,7 +8,7 @@
 
 static void say(const char *head, const char *format, va_list list)
 {
-    char line[512];
+    char line[2048]; /* names of kernels fill a thousand bytes */
     size_t start = strlen(head);
     memcpy(line, head, start);
     int room = (int)(sizeof line - 1 - start);

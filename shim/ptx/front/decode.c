@@ -72,6 +72,7 @@ enum { NMODS = sizeof mods / sizeof mods[0] };
 #define T_F (T(F32) | T(F64))
 #define T_H (T(F16) | T(F16X2) | T(BF16) | T(BF16X2))
 #define T_X2 (T(U16X2) | T(S16X2))
+#define T_X4 (T(U8X4) | T(S8X4))
 #define T_MEM (T_I | T_B | T_F | T(U8) | T(S8) | T(B8) | T(B128) | T(F16) | T(F16X2))
 #define T_ATOM (T_I32 | T_I64 | T(B16) | T(B32) | T(B64) | T(B128) | T_F | T_H)
 
@@ -297,6 +298,8 @@ static const char *inconsistent(const struct ptx_instr *in)
                                    : in->type[0] == PTX_B32 ? in->sub > PTX_SUB_XOR
                                                             : false))
         return "does not reduce this type so";
+    if ((in->type[0] == PTX_U8X4 || in->type[0] == PTX_S8X4) && (in->rnd || in->flags & ~(uint32_t)PTX_F_SAT))
+        return "takes nothing but .sat with packed bytes";
     if (in->type[0] == PTX_F32X2 && in->flags & ~(uint32_t)PTX_F_FTZ)
         return "takes a rounding and .ftz with .f32x2, nothing else";
     if (in->type[1] && (in->op == PTX_OP_ADD || in->op == PTX_OP_SUB || in->op == PTX_OP_FMA)) {

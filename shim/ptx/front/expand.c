@@ -39,6 +39,14 @@ static const char *made_name(unsigned op)
     return op == PTX_OP_NOT ? "!" : op == PTX_OP_ADD || op == PTX_OP_SUB ? "+" : "=";
 }
 
+struct ptx_instr *ptx_expand_move(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, struct ptx_opnd dst,
+                                  struct ptx_opnd src)
+{
+    struct ptx_instr *i = push(p, in, PTX_OP_MOV, type, PTX_NONE, -1, src);
+    i->dst[0] = dst;
+    return i;
+}
+
 static int32_t unary(struct ptx_parser *p, const struct ptx_instr *in, unsigned op, unsigned type, struct ptx_opnd a)
 {
     int32_t d = ptx_new_reg(p, made_name(op), 1, type);
@@ -234,14 +242,17 @@ static void expand_four(struct ptx_parser *p, struct ptx_instr *in)
 static void expand_answer(struct ptx_parser *p, struct ptx_instr *in)
 {
     struct ptx_opnd half[2], word[4];
+    struct ptx_instr *i;
     const char *form = strstr(in->opcode, ".query_cancel.");
     if (!form || in->ndst != 1 || in->nsrc != 1 || in->src[0].kind != PTX_O_REG ||
         p->f->reg[in->src[0].reg].type != PTX_B128)
         return;
-    for (unsigned h = 0; h < 2; h++)
-        half[h] = reg_opnd(ptx_new_reg(p, made_name(PTX_OP_MOV), 1, PTX_B64));
-    struct ptx_instr *i = push(p, in, PTX_OP_MOV, PTX_B128, PTX_NONE, -1, in->src[0]);
-    ptx_make_vec(p, &i->dst[0], half, 2);
+    if (!ptx_wide_halves(p, &in->src[0], half)) {
+        for (unsigned h = 0; h < 2; h++)
+            half[h] = reg_opnd(ptx_new_reg(p, made_name(PTX_OP_MOV), 1, PTX_B64));
+        i = push(p, in, PTX_OP_MOV, PTX_B128, PTX_NONE, -1, in->src[0]);
+        ptx_make_vec(p, &i->dst[0], half, 2);
+    }
     for (unsigned h = 0; h < 2; h++)
         split(p, in, &half[h], word + 2 * h);
     const struct ptx_opnd *d = &in->dst[0];
@@ -280,8 +291,41 @@ static void expand_answer(struct ptx_parser *p, struct ptx_instr *in)
     }
 }
 
+/* Sums, differences and extremes of packed integers and saturated sums are video instructions by another name. */
+static bool become_video(struct ptx_parser *p, struct ptx_instr *in)
+{
+    static const struct {
+        uint16_t op, video;
+        uint8_t type, as; /* the video instruction's type of all three */
+        bool saturated;   /* without .sat there is a plain one */
+    } videos[] = {
+        {PTX_OP_ADD, PTX_OP_VADD4, PTX_U8X4, PTX_U32, false}, {PTX_OP_ADD, PTX_OP_VADD4, PTX_S8X4, PTX_S32, false},
+        {PTX_OP_SUB, PTX_OP_VSUB4, PTX_U8X4, PTX_U32, false}, {PTX_OP_SUB, PTX_OP_VSUB4, PTX_S8X4, PTX_S32, false},
+        {PTX_OP_MIN, PTX_OP_VMIN4, PTX_U8X4, PTX_U32, false}, {PTX_OP_MIN, PTX_OP_VMIN4, PTX_S8X4, PTX_S32, false},
+        {PTX_OP_MAX, PTX_OP_VMAX4, PTX_U8X4, PTX_U32, false}, {PTX_OP_MAX, PTX_OP_VMAX4, PTX_S8X4, PTX_S32, false},
+        {PTX_OP_NEG, PTX_OP_VSUB4, PTX_S8X4, PTX_S32, false}, {PTX_OP_NEG, PTX_OP_VSUB4, PTX_U8X4, PTX_U32, false},
+        {PTX_OP_ADD, PTX_OP_VADD2, PTX_U16X2, PTX_U32, true}, {PTX_OP_ADD, PTX_OP_VADD2, PTX_S16X2, PTX_S32, true},
+        {PTX_OP_ADD, PTX_OP_VADD, PTX_U32, PTX_U32, true}};
+    for (unsigned k = 0; k < sizeof videos / sizeof *videos; k++) {
+        if (in->op != videos[k].op || in->type[0] != videos[k].type ||
+            (videos[k].saturated && !(in->flags & PTX_F_SAT)) || in->nsrc > 2)
+            continue;
+        if (in->op == PTX_OP_NEG) {
+            in->src[1] = in->src[0];
+            in->src[0] = reg_opnd(unary(p, in, PTX_OP_MOV, PTX_B32, imm_opnd(0)));
+            in->nsrc = 2;
+        }
+        in->op = videos[k].video;
+        in->type[0] = in->type[1] = in->type[2] = videos[k].as;
+        return true;
+    }
+    return false;
+}
+
 static void expand_arithmetic(struct ptx_parser *p, struct ptx_instr *in)
 {
+    if (become_video(p, in))
+        return;
     switch (in->op) {
     case PTX_OP_ADD:
     case PTX_OP_SUB:
@@ -564,4 +608,5 @@ void ptx_expand(struct ptx_parser *p, struct ptx_instr *in)
     expand_reference(p, in);
     expand_short_addresses(p, in);
     expand_arithmetic(p, in);
+    ptx_expand_wide(p, in);
 }

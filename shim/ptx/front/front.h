@@ -117,6 +117,12 @@ void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct
 void ptx_read_call(struct ptx_parser *p, struct ptx_instr *in);
 /* expand.c: puts plain instructions in front of *in for what only its spelling holds. */
 void ptx_expand(struct ptx_parser *p, struct ptx_instr *in);
+/* A move in front of *in, without its guard. */
+struct ptx_instr *ptx_expand_move(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, struct ptx_opnd dst,
+                                  struct ptx_opnd src);
+/* wide.c: the same for registers of 128 bits; the two registers that stand for one, false if it stands for itself. */
+void ptx_expand_wide(struct ptx_parser *p, struct ptx_instr *in);
+bool ptx_wide_halves(struct ptx_parser *p, const struct ptx_opnd *o, struct ptx_opnd half[2]);
 struct ptx_instr *ptx_push_instr(struct ptx_parser *p);
 
 /* Name in the module of a global or constant variable that a body declares; its name stands `at` in the text. */

@@ -29,7 +29,8 @@ static const struct type_info types[PTX_NTYPES] = {
     [PTX_UE8M0X2] = {"ue8m0x2", 2, 0, 0}, [PTX_E4M3X4] = {"e4m3x4", 4, 0, 0},
     [PTX_E5M2X4] = {"e5m2x4", 4, 0, 0},   [PTX_E2M3X4] = {"e2m3x4", 4, 0, 0},
     [PTX_E3M2X4] = {"e3m2x4", 4, 0, 0},   [PTX_E2M1X4] = {"e2m1x4", 2, 0, 0},
-    [PTX_S2F6X2] = {"s2f6x2", 2, 0, 0},   [PTX_PRED] = {"pred", 0, 0, 0},
+    [PTX_S2F6X2] = {"s2f6x2", 2, 0, 0},   [PTX_U8X4] = {"u8x4", 4, 0, 0},
+    [PTX_S8X4] = {"s8x4", 4, 0, 1},       [PTX_PRED] = {"pred", 0, 0, 0},
     [PTX_TEXREF] = {"texref", 8, 0, 0},   [PTX_SAMPLERREF] = {"samplerref", 8, 0, 0},
     [PTX_SURFREF] = {"surfref", 8, 0, 0}};
 

@@ -228,7 +228,8 @@ enum {
     LIR_BULK_BARRIER = 16,
     LIR_BULK_BARRIER32 = 32,
     LIR_BULK_MULTICAST = 64, /* to the blocks of the cluster in mask d */
-    LIR_BULK_ZERO = 128      /* zeros, from nowhere; to all of the cluster's blocks that mask d may name */
+    LIR_BULK_ZERO = 128,     /* zeros, from nowhere; to all of the cluster's blocks that mask d may name */
+    LIR_BULK_EDGES = 256     /* up to 15 bytes at both ends of the source may lie outside of an allocation */
 };
 enum { LIR_CP_LOG2 = 7, LIR_CP_ADDR32 = 8, LIR_CP_PARTIAL = 16 };
 /* aux of ASYNC_GROUP */

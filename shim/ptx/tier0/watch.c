@@ -46,7 +46,10 @@ static unsigned bulk_parts(struct t0_warp *w, const struct lir_insn *i, unsigned
                          (i->aux & LIR_BULK_TO_SHARED) != 0, false};
     if (i->aux & LIR_BULK_ZERO)
         return size ? 1 : 0;
-    p[1] = (struct part){address_at(w, i->b, lane, i->aux & LIR_BULK_FROM32, 0), size, T0_READS,
+    const uint32_t edge = i->aux & LIR_BULK_EDGES ? 15 : 0;
+    if (size && size <= 2 * edge)
+        return 1;
+    p[1] = (struct part){address_at(w, i->b, lane, i->aux & LIR_BULK_FROM32, 0) + edge, size - 2 * edge, T0_READS,
                          (i->aux & LIR_BULK_FROM_SHARED) != 0, false};
     return size ? 2 : 0;
 }

@@ -89,7 +89,8 @@ static int32_t update_of(struct lir_lower *l, const struct ptx_instr *i)
 }
 
 /* cp.async.bulk and cp.reduce.async.bulk between shared and global memory, without a tensor map; false if
- * it is another. */
+ * it is another. With .ignore_oob all is copied: what lies outside is indeterminate, and as each 16 aligned bytes have
+ * one of the allocation's, memory is there. */
 static bool lower_bulk(struct lir_lower *l, const struct ptx_instr *i)
 {
     bool barrier = has(i, "mbarrier"), to32, from32, barrier32 = false;
@@ -104,17 +105,21 @@ static bool lower_bulk(struct lir_lower *l, const struct ptx_instr *i)
         lir_lower_masked(l, i);
         return true;
     }
+    const bool edges = has(i, "ignore_oob");
+    const struct ptx_opnd *tells = &i->src[3];
+    if (edges && i->nsrc == 5 && i->src[4].kind == PTX_O_VEC) /* the bytes at both ends stand before it */
+        tells = &l->f->opnd[i->src[4].first + 1];
     if (has(i, "tensor") || has(i, "cp_mask") || i->nsrc < 3 + barrier || i->src[0].kind != PTX_O_ADDR ||
-        i->src[1].kind != PTX_O_ADDR || (barrier && i->src[3].kind != PTX_O_ADDR))
+        i->src[1].kind != PTX_O_ADDR || (barrier && tells->kind != PTX_O_ADDR))
         return false;
     uint32_t to = address_row(l, &i->src[0], store ? PTX_SP_GLOBAL : PTX_SP_SHARED, &to32);
     uint32_t from = address_row(l, &i->src[1], load ? PTX_SP_GLOBAL : PTX_SP_SHARED, &from32);
     uint32_t size = lir_source(l, &i->src[2], LIR_CLASS_32), at = LIR_SINK, mask = LIR_SINK;
     const bool multicast = has(i, "multicast");
-    if (multicast && i->nsrc < 5)
+    if ((multicast && i->nsrc < 5) || (edges && (!load || multicast)))
         return false;
     if (barrier)
-        at = address_row(l, &i->src[3], PTX_SP_SHARED, &barrier32);
+        at = address_row(l, tells, PTX_SP_SHARED, &barrier32);
     if (multicast)
         mask = lir_source(l, &i->src[4], LIR_CLASS_32);
     int32_t update = has(i, "reduce") ? update_of(l, i) : 0;
@@ -127,7 +132,7 @@ static bool lower_bulk(struct lir_lower *l, const struct ptx_instr *i)
     o->aux = (uint16_t)((store ? 0 : LIR_BULK_TO_SHARED) | (to32 ? LIR_BULK_TO32 : 0) |
                         (load ? 0 : LIR_BULK_FROM_SHARED) | (from32 ? LIR_BULK_FROM32 : 0) |
                         (barrier ? LIR_BULK_BARRIER : 0) | (barrier32 ? LIR_BULK_BARRIER32 : 0) |
-                        (multicast ? LIR_BULK_MULTICAST : 0));
+                        (multicast ? LIR_BULK_MULTICAST : 0) | (edges ? LIR_BULK_EDGES : 0));
     o->imm = update;
     return true;
 }
