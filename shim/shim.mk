@@ -47,7 +47,7 @@ FATBIN_SRC := $(wildcard shim/fatbin/*.c)
 CORE_SRC   := $(wildcard shim/core/*.c shim/core/*.S shim/api/*.c shim/api/*/*.c shim/api/*/*/*.c shim/api/*/*.S shim/kernel/*.c shim/compile/*.c) \
               $(FATBIN_SRC) $(PTX_SRC) $(SOBOL_SRC) $(GEN_CORE_SRC)
 ALU_SRC    := $(wildcard shim/ptx/tier0/alu_*.c)
-MUSA_SRC   := $(filter-out $(ALU_SRC),$(wildcard shim/host/driver/*.c shim/ptx/tier0/*.c \
+MUSA_SRC   := $(filter-out $(ALU_SRC),$(wildcard shim/host/driver/*.c shim/ptx/tier0/*.c shim/ptx/base/*.c \
               shim/ptx/tier1/exec/*.c shim/ptx/tier1/*.c))
 MUSART_SRC := $(wildcard shim/host/runtime/*.c)
 LEVEL_SRC  := shim/host/mccl/reduce.c

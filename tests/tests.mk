@@ -6,6 +6,9 @@ TEST_DIRS := unit ptxfront tier0 tier1 musa ptx fatbin kernel jit host host-laun
 TEST_SRC  := $(foreach d,$(TEST_DIRS),$(wildcard tests/$d/*.c))
 TEST_MAIN := $(if $(TEST_SRC),$(shell grep -lE '^int main\b' $(TEST_SRC)))
 TEST_PROG := $(TEST_MAIN:%.c=$B/%)
+# Tests of tier 0 once more, by code of the baseline generator: tests/base/X of tests/tier0/X.c.
+BASE_PROG := $(patsubst tests/tier0/%.c,$B/tests/base/%,$(filter-out %/census.c,$(filter tests/tier0/%,$(TEST_MAIN))))
+TEST_PROG += $(BASE_PROG)
 TEST_SH   := $(wildcard tests/*/run.sh)
 
 # Tests of internals link the objects they touch out of one archive; tests of the MUSA side link the
@@ -45,6 +48,15 @@ $(foreach m,$(filter mufft murand,$(HAVE_MATHS)),$(eval $(call test_rule,$m,$B/l
 $B/tests/unit/limits_test: $B/obj/host/driver/limits.o
 $B/tests/trace/prototypes_test: $B/obj/gen/prototypes.o
 $B/tests/flow/flow_test: $B/obj/tests/musa/machine.o
+$(BASE_PROG): $B/tests/base/%: $B/obj/tests/base/%.o $(TEST_AR)
+	@mkdir -p $(@D)
+	@echo "ld tests/base/$*"
+	$Q$(CC) -o $@ $< $(TEST_AR) $(SAN) -pthread -rdynamic $(TEST_LIBS)
+$B/obj/tests/base/%.o: tests/tier0/%.c | $(GEN_HEADERS)
+	@mkdir -p $(@D)
+	@echo "cc tests/tier0/$*.c by the baseline"
+	$Q$(CC) $(BASE) $(OPT) -DT0T_BASELINE -Itests -MMD -MP -c -o $@ $<
+-include $(BASE_PROG:$B/tests/base/%=$B/obj/tests/base/%.d)
 .SECONDARY: $(TEST_SRC:tests/%.c=$B/obj/tests/%.o)
 -include $(TEST_SRC:tests/%.c=$B/obj/tests/%.d) $(patsubst tests/%.c,$B/obj/tests/%.d,$(wildcard tests/fuzz/*.c))
 

@@ -3,12 +3,16 @@
 #include "musa/on_musa.h"
 
 #include "flow/flow.h"
+#include "ptx/base/base.h"
 #include "ptx/tier1/exec/object.h"
 
-const char *const way_name[NWAYS] = {"tier 0", "tier 1, plain", "tier 1, AVX2", "tier 1, AVX-512", "MUSA C++"};
+const char *const way_name[NWAYS] = {"tier 0",          "tier 1, plain", "tier 1, AVX2",
+                                     "tier 1, AVX-512", "MUSA C++",      "baseline"};
 
 bool way_possible(enum way w)
 {
+    if (w == BASELINE)
+        return base_possible();
     return w == TIER0 || (w == MUSA ? !mut_no_compiler() : (int)t1_isa_here() >= (int)w - TIER1_PLAIN);
 }
 
@@ -52,6 +56,7 @@ static bool same(struct job *j, enum way w)
 
 static bool open_job(struct job *j, struct t0t *t, enum way w)
 {
+    t0_baseline(w == BASELINE ? T0_BASELINE_AT_ONCE : T0_BASELINE_NEVER);
     if (t0t_open(t, j->text, "k"))
         return true;
     snprintf(j->why[w], sizeof j->why[w], "%.299s", t->why);
@@ -71,9 +76,9 @@ static void run_blocks(struct job *j, struct t0t *t, enum way w, const struct t1
     memcpy(g.block, j->block, sizeof g.block);
     t0t_run(t, none, g.block, 0, &a, &f); /* makes the worker */
     for (uint64_t b = 0; b < g.grid[0] && kind == T0_OK; b++)
-        kind = w == TIER0  ? t0_block_run(t0t_worker, &g, b, &f)
-               : w == MUSA ? mut_block(t, t0t_worker, &g, b, &f)
-                           : t1_block_run(t0t_worker, o, &g, b, &f);
+        kind = w == TIER0 || w == BASELINE ? t0_block_run(t0t_worker, &g, b, &f)
+               : w == MUSA                 ? mut_block(t, t0t_worker, &g, b, &f)
+                                           : t1_block_run(t0t_worker, o, &g, b, &f);
     if (kind != T0_OK)
         snprintf(j->why[w], sizeof j->why[w], "fault %d at line %u: %.200s", kind, f.line, f.text);
     j->result[w] = kind == T0_OK && same(j, w);
@@ -276,7 +281,7 @@ void run_jobs(struct job *job, int n, enum way w, volatile int *now)
         job[k].result[w] = 0;
     if (w == MUSA) {
         run_musa(job, n, now);
-    } else if (w != TIER0) {
+    } else if (w != TIER0 && w != BASELINE) {
         run_tier1(job, n, w, now);
     } else {
         for (int k = 0; k < n; k++) {

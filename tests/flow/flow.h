@@ -202,7 +202,7 @@ bool reference_run(const struct program *p, const struct graphs *g, struct memor
 static inline uint32_t threads_of(const uint32_t block[3]) { return block[0] * block[1] * block[2]; }
 
 /* backends.c */
-enum way { TIER0, TIER1_PLAIN, TIER1_AVX2, TIER1_AVX512, MUSA, NWAYS };
+enum way { TIER0, TIER1_PLAIN, TIER1_AVX2, TIER1_AVX512, MUSA, BASELINE, NWAYS };
 extern const char *const way_name[NWAYS];
 bool way_possible(enum way w);
 bool light(void); /* objects are compiled without optimisation: FLOW_LIGHT=1 */

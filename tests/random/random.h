@@ -100,6 +100,7 @@ bool reference_run(const char *text, const uint32_t block[3], const struct args 
 
 /* Runs the grid on tier 0 with the handlers of a level (0: this machine's, -1: portable all
  * through). */
+enum { BASE_LEVEL = 100 }; /* the baseline generator's code */
 bool tier0_run(const char *text, const uint32_t block[3], const struct args *a, int level, char *why, size_t size);
 /* The same on tier 1: 1 ran, 0 failed, -1 refused by t1_emit with its reason in *why. */
 int tier1_run(const char *text, const uint32_t block[3], const struct args *a, int isa, char *why, size_t size);

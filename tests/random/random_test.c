@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "ptx/base/base.h"
 #include "ptx/tier0/handler.h"
 #include "ptx/tier1/tier1.h"
 #include "random/random.h"
@@ -111,15 +112,16 @@ static const uint32_t shapes[][3] = {
 };
 static const unsigned class_from[] = {0, 5, 8, 12};
 
-enum way { REFERENCE, TIER0, TIER0_V1, TIER0_V3, TIER0_V4, TIER0_PORTABLE, TIER1, TIER1_AVX2, TIER1_PLAIN };
+enum way { REFERENCE, TIER0, TIER0_V1, TIER0_V3, TIER0_V4, TIER0_PORTABLE, BASELINE, TIER1, TIER1_AVX2, TIER1_PLAIN };
 static const char *const way_name[] = {
-    "the reference",    "tier 0", "tier 0, x86-64-v1", "tier 0, x86-64-v3", "tier 0, x86-64-v4",
-    "tier 0, portable", "tier 1", "tier 1, AVX2",      "tier 1, plain"};
+    "the reference", "tier 0", "tier 0, x86-64-v1", "tier 0, x86-64-v3", "tier 0, x86-64-v4", "tier 0, portable",
+    "baseline",      "tier 1", "tier 1, AVX2",      "tier 1, plain"};
 static bool possible(enum way w)
 {
     switch (w) {
     case TIER0_V3: return t0_alu_level() > 3;
     case TIER0_V4: return t0_alu_level() > 4;
+    case BASELINE: return base_possible();
     case TIER1_AVX2: return t1_isa_here() > T1_AVX2;
     case TIER1_PLAIN: return t1_isa_here() > T1_PLAIN;
     default: return true;
@@ -129,7 +131,8 @@ static bool possible(enum way w)
 /* 1 ran, 0 failed, -1 tier 1 refuses. */
 static int run(enum way w, const char *text, const uint32_t block[3], struct memory *m, char *why, size_t size)
 {
-    static const int level[] = {[TIER0_V1] = 1, [TIER0_V3] = 3, [TIER0_V4] = 4, [TIER0_PORTABLE] = -1};
+    static const int level[] = {
+        [TIER0_V1] = 1, [TIER0_V3] = 3, [TIER0_V4] = 4, [TIER0_PORTABLE] = -1, [BASELINE] = BASE_LEVEL};
     struct args a;
     memory_init(m, &a);
     if (w == REFERENCE)
@@ -276,7 +279,7 @@ static void check_program(uint64_t seed, bool tier1)
     if (f & GEN_KNOWN)
         for (unsigned k = 0; k < 3 && good; k++)
             good = check_pair(&p, REFERENCE, TIER0, shapes[(s + 5 * k) % 12]);
-    for (enum way w = TIER0_V1; w <= TIER0_PORTABLE && good; w++)
+    for (enum way w = TIER0_V1; w <= BASELINE && good; w++)
         good = check_pair(&p, TIER0, w, shapes[(s + (unsigned)w) % 12]);
     if (tier1 && good) { /* an instruction set and a class of shapes: one object */
         enum way w = seed % 4 == 1 ? TIER1_AVX2 : seed % 4 == 2 ? TIER1_PLAIN : TIER1;

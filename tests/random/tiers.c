@@ -30,11 +30,12 @@ bool tier0_run(const char *text, const uint32_t block[3], const struct args *a, 
     static const uint32_t grid[3] = {GRID, 1, 1};
     struct t0_fault f = {0};
     struct t0t t;
+    t0_baseline(level == BASE_LEVEL ? T0_BASELINE_AT_ONCE : T0_BASELINE_NEVER);
     bool good = t0t_open(&t, text, "k");
     if (!good) {
         snprintf(why, size, "tier 0: %s", t.why);
     } else {
-        choose_handlers(level);
+        choose_handlers(level == BASE_LEVEL ? 0 : level);
         good = t0t_run(&t, grid, block, 0, a, &f) == T0_OK;
         if (!good)
             snprintf(why, size, "tier 0: fault %d at line %u: %s", f.kind, f.line, f.text);

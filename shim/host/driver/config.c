@@ -13,6 +13,7 @@
 #include "host/driver/callback.h"
 #include "host/driver/host.h"
 #include "host/driver/limits.h"
+#include "ptx/tier0/tier0.h"
 #include "ptx/tier0/watch.h"
 
 static struct host_config config;
@@ -234,6 +235,7 @@ static void read_config(void)
     config.threads = (int)number("CUMU_HOST_THREADS", usable_cpus(), 1, 1024, "1 to 1024");
     config.share = number("CUMU_HOST_SHARE", 0, 0, 1, "0 or 1");
     config.strict = number("CUMU_HOST_STRICT", 0, 0, 1, "0 or 1");
+    t0_baseline((enum t0_baseline)number("CUMU_HOST_BASELINE", T0_BASELINE_WHEN_HOT, 0, 2, "0, 1 or 2"));
     config.check_tools = check_tools(secure_getenv("CUMU_CHECK"));
     const char *level = secure_getenv("CUMU_CHECK_LEVEL");
     config.check_level = !level || !strcmp(level, "warn") ? T0_WARNING : !strcmp(level, "info") ? T0_INFO : T0_ERROR;

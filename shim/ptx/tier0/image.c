@@ -1,6 +1,7 @@
 /* Tier 0 execution: loads an image. Everything that execution relies on is checked here, once, so
  * that the interpreter needs no checks of its own. */
 #include "ptx/tier0/warp.h"
+#include "ptx/base/base.h"
 #include "ptx/lir/matrix.h"
 #include "ptx/lir/tile.h"
 
@@ -294,6 +295,7 @@ struct t0_module *t0_module_load(const void *image, size_t size, const struct t0
     for (uint32_t k = 0; k < m->nkernel; k++)
         m->kernel[k] = (struct t0_kernel){m, LIR_AT(m->image, kernels, struct lir_kernel_rec) + k,
                                           atomic_fetch_add(&serial, 1)};
+    t0_base_loaded(m);
     return m;
 fail:
     t0_module_unload(m);
@@ -311,6 +313,7 @@ void t0_module_unload(struct t0_module *m)
             m->env.global_free(m->env.ctx, m->var[k]);
     free(m->var);
     t0_verdicts_free(m->verdicts);
+    base_free((struct base_code *)(uintptr_t)m->base);
     free(m->kernel);
     free(m->image);
     free(m);

@@ -1,5 +1,6 @@
 /* Tier 0 execution: the dispatch loop of a warp and the choice of the split that runs. */
 #include "ptx/tier0/tools.h"
+#include "ptx/base/base.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -303,10 +304,15 @@ static __attribute__((noinline)) bool end_lanes(struct t0_warp *w)
     return w->l.mask != 0;
 }
 
-/* The interpreter's loop: handlers of arithmetic straight from the table, and here what ends, splits, reconverges or
- * blocks. It leaves when the warp is done, must wait, or has run long enough while others wait for it. */
-static inline __attribute__((always_inline)) enum t0_ran run(struct t0_warp *w, t0_handler *const *table, bool watched)
+enum { BRANCHES = 1024 }; /* taken, until the loop is left for a look at the time */
+
+/* The interpreter's loop: handlers of arithmetic straight from the table, or code made of whole blocks, and here what
+ * ends, splits, reconverges or blocks. It leaves when the warp is done, must wait, or has run long enough while others
+ * wait for it, or code may be there by now. */
+static inline __attribute__((always_inline)) enum t0_ran run(struct t0_warp *w, t0_handler *const *table,
+                                                             const struct base_code *base, bool watched, bool timed)
 {
+    unsigned branches = 0;
     const struct lir_image *image = w->block->image;
     const struct lir_insn *const code = LIR_AT(image, code, struct lir_insn), *i;
 
@@ -322,6 +328,11 @@ resume:
         w->pc++;
     i = code + w->pc;
     for (;;) {
+        if (base) {
+            const uint32_t at = (w->l.mask == ~0u ? base->full : base->part)[i - code];
+            if (at)
+                i = base_enter(base, w, at);
+        }
         if (__builtin_expect(i->op < LIR_SHFL, 1)) {
             table[i->op](w, i);
             if (watched && w->ended && !end_lanes(w))
@@ -441,6 +452,8 @@ resume:
         } else if (w->nsplit) {
             reconverge(w);
         }
+        if (timed && ++branches == BRANCHES)
+            return T0_RAN_AGAIN;
         goto resume;
     }
 none_ready:
@@ -454,9 +467,32 @@ none_ready:
 
 static t0_handler *watched_table[LIR_NOPS];
 
+static uint64_t cycles(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    return 0;
+#endif
+}
+
 enum t0_ran t0_warp_run(struct t0_warp *w)
 {
-    return w->block->grid->watch ? run(w, watched_table, true) : run(w, lir_table, false);
+    struct t0_module *m = w->block->grid->kernel->module;
+    if (w->block->grid->watch)
+        return run(w, watched_table, NULL, true, false);
+    for (;;) {
+        const struct base_code *base = atomic_load_explicit(&m->base, memory_order_acquire);
+        if (base)
+            return run(w, lir_table, base, false, false);
+        if (atomic_load_explicit(&m->settled, memory_order_relaxed))
+            return run(w, lir_table, NULL, false, false);
+        const uint64_t begin = cycles();
+        const enum t0_ran ran = run(w, lir_table, NULL, false, true);
+        t0_base_spent(m, cycles() - begin);
+        if (ran != T0_RAN_AGAIN)
+            return ran;
+    }
 }
 
 void t0_warp_start(struct t0_warp *w, uint32_t mask, uint32_t pc)

@@ -58,6 +58,11 @@ struct t0_fault {
 struct t0_module;
 struct t0_kernel; /* owned by its module */
 
+/* Whether kernels run by code of the baseline generator (ptx/base), which is made once as much time has gone into
+ * interpreting them as making it takes, or at once. For modules that are loaded from now on; watched launches never do. */
+enum t0_baseline { T0_BASELINE_NEVER, T0_BASELINE_WHEN_HOT, T0_BASELINE_AT_ONCE };
+void t0_baseline(enum t0_baseline when);
+
 /* Validates everything it later relies on (offsets, counts, opcodes): a corrupt image is refused with
  * *why set, never run. Defines the image's variables through env->global_alloc. */
 struct t0_module *t0_module_load(const void *image, size_t size, const struct t0_env *env, const char **why);

@@ -32,6 +32,9 @@ struct t0_module {
     uint32_t nkernel;
     void **var;                           /* address of every variable of the image */
     struct t0_verdicts *_Atomic verdicts; /* undefined.c; NULL: none yet */
+    const struct base_code *_Atomic base; /* its code by the baseline generator; NULL: none yet */
+    atomic_uint_fast64_t spent;           /* cycles in the interpreter, until that is known */
+    atomic_bool settled;                  /* whether there is such code is known, or somebody makes it */
 };
 
 struct t0_frame {
@@ -133,7 +136,8 @@ struct t0_worker {
     char fault_text[T0_FAULT_TEXT];
 };
 
-enum t0_ran { T0_RAN_DONE, T0_RAN_BLOCKED, T0_RAN_TURN, T0_RAN_YIELD };
+/* AGAIN: it may go on at once, perhaps by other code. */
+enum t0_ran { T0_RAN_DONE, T0_RAN_BLOCKED, T0_RAN_TURN, T0_RAN_YIELD, T0_RAN_AGAIN };
 
 /* sched.c */
 enum t0_ran t0_warp_run(struct t0_warp *w);
@@ -142,6 +146,10 @@ void t0_sched_init(void);
 /* Lets one waiting collective of the warp go on without its missing lanes; false if none waits. */
 bool t0_warp_force(struct t0_warp *w);
 void t0_splits_merge(struct t0_warp *w);
+
+/* baseline.c: an image was loaded; the interpreter took so many cycles for it, which may be enough for code. */
+void t0_base_loaded(struct t0_module *m);
+void t0_base_spent(struct t0_module *m, uint64_t cycles);
 
 /* frame.c */
 void t0_frame_enter(struct t0_warp *w, const struct lir_call *call, uint32_t fn, uint32_t ret_pc);
