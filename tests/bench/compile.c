@@ -2,7 +2,8 @@
  *
  * compile FOLDER [N]: N kernels (200) of the folder's PTX files, evenly spread over them all, for blocks of whole warps
  * and this CPU's vectors. CUMU_BENCH_BEFORE names another build's program of this kind, which is asked for each kernel
- * in turn, so that other load falls on both. CUMU_BENCH_TABLE=FILE: a line a kernel.
+ * in turn, so that other load falls on both. CUMU_BENCH_TABLE=FILE: a line a kernel. CUMU_BENCH_BASELINE=1: the
+ * baseline generator alone, without a compiler.
  * compile --one FILE NUMBER: of one kernel: milliseconds of CPU, MB, bytes of C and of PTX, its name. */
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,7 +17,9 @@
 #include <unistd.h>
 
 #include "compile/compile.h"
+#include "ptx/base/base.h"
 #include "ptx/ir.h"
+#include "ptx/tier0/warp.h"
 #include "ptx/tier1/tier1.h"
 
 enum { MOST = 20000, SAMPLE = 200 };
@@ -24,6 +27,8 @@ enum { MOST = 20000, SAMPLE = 200 };
 struct cost {
     double ms, mb; /* of CPU, emission included; of the compiler's largest process */
     size_t text, ptx;
+    double baseline_ms, generator_ms; /* of CPU, by the baseline generator: with lowering, alone */
+    size_t insns, code;               /* instructions of the LIR; bytes */
     char name[128];
 };
 
@@ -88,6 +93,44 @@ static bool run_compiler(const char *folder, const char *cc, size_t size, struct
     return true;
 }
 
+static void *zeroed(void *unused, size_t size, size_t align)
+{
+    (void)unused;
+    void *p = aligned_alloc(align < 16 ? 16 : align, (size + 63) / 64 * 64);
+    return p ? memset(p, 0, (size + 63) / 64 * 64) : NULL;
+}
+
+static void give_back(void *unused, void *p)
+{
+    (void)unused;
+    free(p);
+}
+
+/* From PTX that was read to code of the baseline generator: lowering, checks of the image, code. */
+static void measure_baseline(const struct ptx_module *m, const char *kernel, struct cost *c)
+{
+    static const struct t0_env env = {.global_alloc = zeroed, .global_free = give_back};
+    struct ptx_diag diag = {0};
+    const char *why;
+    void *image = NULL;
+    size_t size;
+    const double begin = cpu_ms();
+    if (lir_lower_kernel(m, kernel, &image, &size, &diag))
+        return;
+    struct t0_module *t = t0_module_load(image, size, &env, &why);
+    const double lowered = cpu_ms();
+    struct base_code *code = t ? base_compile(t->image, lir_table) : NULL;
+    if (code) {
+        c->baseline_ms = cpu_ms() - begin;
+        c->generator_ms = cpu_ms() - lowered;
+        c->insns = t->image->code.count;
+        c->code = code->size;
+    }
+    base_free(code);
+    t0_module_unload(t);
+    free(image);
+}
+
 static bool measure(const char *file, unsigned number, struct cost *c)
 {
     char folder[] = "/tmp/cumu-bench-XXXXXX", path[64], *text = NULL;
@@ -98,7 +141,16 @@ static bool measure(const char *file, unsigned number, struct cost *c)
     struct ptx_module *m = ptx ? ptx_module_open(ptx, size, &diag) : NULL;
     const struct ptx_func *f = m ? entry(m, number) : NULL;
     bool good = false;
-    *c = (struct cost){.ms = -cpu_ms()};
+    *c = (struct cost){.ms = 0};
+    if (f)
+        measure_baseline(m, f->name, c);
+    if (f && getenv("CUMU_BENCH_BASELINE")) { /* that alone */
+        (void)snprintf(c->name, sizeof c->name, "%s", f->name);
+        ptx_module_close(m);
+        free(ptx);
+        return c->insns != 0;
+    }
+    c->ms = -cpu_ms();
     if (cc && f && !t1_emit(m, f->name, T1_SHAPE_LINEAR, cumu_object_isa(), &text, &c->text, &diag) &&
         mkdtemp(folder)) {
         c->ms += cpu_ms();
@@ -177,8 +229,9 @@ int main(int argc, char **argv)
     }
     unsigned want = argc > 2 ? (unsigned)atoi(argv[2]) : SAMPLE, n = 0, refused = 0;
     want = !want || want > nkernels ? nkernels : want;
-    static double ms[MOST];
-    double sum = 0, sum_before = 0, mb = 0;
+    static double ms[MOST], baseline[MOST];
+    double sum = 0, sum_before = 0, mb = 0, generated = 0, sum_baseline = 0;
+    uint64_t insns = 0, code = 0;
     FILE *t = table ? fopen(table, "w") : NULL;
     for (unsigned i = 0; i < want; i++) {
         const struct kernel *k = &kernels[(uint64_t)i * nkernels / want];
@@ -187,6 +240,11 @@ int main(int argc, char **argv)
             refused++;
             continue;
         }
+        baseline[n] = c.baseline_ms;
+        generated += c.generator_ms;
+        sum_baseline += c.baseline_ms;
+        insns += c.insns;
+        code += c.code;
         ms[n++] = c.ms;
         sum += c.ms;
         sum_before += before.ms;
@@ -202,6 +260,14 @@ int main(int argc, char **argv)
     if (!n)
         return 1;
     qsort(ms, n, sizeof *ms, ascending);
+    qsort(baseline, n, sizeof *baseline, ascending);
+    printf("bench compile.baseline_median_ms %.2f ms # CPU, lowering and code\n", baseline[n / 2]);
+    printf("bench compile.baseline_p99_ms %.1f ms\n", baseline[(uint64_t)n * 99 / 100]);
+    printf("bench compile.baseline_insn_us %.2f us # of the LIR, by the generator alone\n", generated * 1e3 / (double)insns);
+    printf("bench compile.baseline_insn_bytes %.0f bytes # of code, in both forms\n", (double)code / (double)insns);
+    if (getenv("CUMU_BENCH_BASELINE"))
+        return 0;
+    printf("bench compile.baseline_vs_compiler %.4f ratio # of the CPU time of all\n", sum_baseline / sum);
     printf("# compile: %u of %u kernels, %u refused, %.1f s of CPU in all, mean %.0f ms\n", n, nkernels, refused,
            sum / 1e3, sum / n);
     printf("bench compile.median_ms %.1f ms # CPU, of emitter and compiler\n", ms[n / 2]);

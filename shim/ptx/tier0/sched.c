@@ -522,6 +522,8 @@ void t0_sched_init(void)
     t0_call_handlers(lir_table);
     if (t0_alu_level() >= 4)
         t0_core_avx512(lir_table);
+    else if (t0_alu_level() >= 3)
+        t0_core_avx2(lir_table);
     t0_watch_handlers(watched_table);
 }
 

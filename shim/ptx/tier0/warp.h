@@ -228,7 +228,8 @@ bool t0_watch_row(struct t0_warp *w, const struct lir_insn *i, unsigned lane, ui
 /* A thread of a watched launch frees what is no block of the heap. */
 void t0_watch_free(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t address);
 void t0_memory_handlers(t0_handler *table[LIR_NOPS]);
-void t0_core_avx512(t0_handler *table[LIR_NOPS]);   /* after the others, if t0_alu_level() is 4 */
+void t0_core_avx2(t0_handler *table[LIR_NOPS]);     /* after the others, if t0_alu_level() is 3 */
+void t0_core_avx512(t0_handler *table[LIR_NOPS]);   /* the same, 4 */
 void t0_vector_avx512(t0_handler *table[LIR_NOPS]); /* by t0_core_avx512 */
 int t0_alu_level(void);                             /* alu.c: level of this CPU, 1, 3 or 4 */
 void t0_atomic_handlers(t0_handler *table[LIR_NOPS]);
