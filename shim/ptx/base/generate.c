@@ -3,6 +3,9 @@
  * that all lanes take jump, and what splits a warp, waits or ends returns to the dispatch loop. */
 #include "ptx/base/base.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -317,7 +320,8 @@ static const uint8_t *make_executable(const uint8_t *text, size_t size)
 bool base_possible(void)
 {
 #if defined(__x86_64__)
-    return t0_alu_level() >= 3 && __builtin_cpu_supports("f16c");
+    unsigned a, b, c = 0, d;
+    return t0_alu_level() >= 3 && __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
 #else
     return false;
 #endif
