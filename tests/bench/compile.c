@@ -263,7 +263,8 @@ int main(int argc, char **argv)
     qsort(baseline, n, sizeof *baseline, ascending);
     printf("bench compile.baseline_median_ms %.2f ms # CPU, lowering and code\n", baseline[n / 2]);
     printf("bench compile.baseline_p99_ms %.1f ms\n", baseline[(uint64_t)n * 99 / 100]);
-    printf("bench compile.baseline_insn_us %.2f us # of the LIR, by the generator alone\n", generated * 1e3 / (double)insns);
+    printf("bench compile.baseline_insn_us %.2f us # of the LIR, by the generator alone\n",
+           generated * 1e3 / (double)insns);
     printf("bench compile.baseline_insn_bytes %.0f bytes # of code, in both forms\n", (double)code / (double)insns);
     if (getenv("CUMU_BENCH_BASELINE"))
         return 0;

@@ -280,7 +280,8 @@ static void put_exchange(const struct step *s, unsigned k, enum defect d)
 {
     const unsigned size = size_of(s);
     put_other(s);
-    put("mov.u32 %%r12, s; add.u32 %%r12, %%r12, %u; mad.lo.u32 %%r13, %%r1, %u, %%r12; mad.lo.u32 %%r14, %%r11, %u, %%r12;\n",
+    put("mov.u32 %%r12, s; add.u32 %%r12, %%r12, %u; mad.lo.u32 %%r13, %%r1, %u, %%r12; "
+        "mad.lo.u32 %%r14, %%r11, %u, %%r12;\n",
         s->offset + (d == BEYOND ? (unsigned)FAR : 0), size, size);
     if (s->loops)
         put("mov.u32 %%r15, 3;\nL%u:\n", k);
@@ -316,7 +317,8 @@ static void put_copy(const struct step *s, unsigned k, enum defect d)
 {
     put_address(s, k, d);
     put_other(s);
-    put("mov.u32 %%r12, s; add.u32 %%r12, %%r12, %u; mad.lo.u32 %%r13, %%r1, 16, %%r12; mad.lo.u32 %%r14, %%r11, 16, %%r12;\n",
+    put("mov.u32 %%r12, s; add.u32 %%r12, %%r12, %u; mad.lo.u32 %%r13, %%r1, 16, %%r12; "
+        "mad.lo.u32 %%r14, %%r11, 16, %%r12;\n",
         s->offset);
     put_line(k, 1);
     put("cp.async.ca.shared.global [%%r13], [%%a1], 16;\n");
@@ -386,7 +388,8 @@ static void put_kernel(const char *name, unsigned which, enum defect d)
     put(".visible .entry %s(", name);
     for (unsigned k = 0; k <= MOST_STEPS; k++)
         put(".param .u64 p%u%s", k, k < MOST_STEPS ? ", " : ")\n{\n");
-    put(".reg .u32 %%r<20>; .reg .u32 %%x<4>; .reg .u64 %%d<4>; .reg .u64 %%a<4>; .reg .u16 %%h<4>; .reg .pred %%p<4>;\n"
+    put(".reg .u32 %%r<20>; .reg .u32 %%x<4>; .reg .u64 %%d<4>; .reg .u64 %%a<4>; .reg .u16 %%h<4>; "
+        ".reg .pred %%p<4>;\n"
         ".shared .align 16 .b8 s[%u];\n.local .align 16 .b8 room[%u];\n"
         "mov.u32 %%r1, %%tid.x; mov.u32 %%r2, %%ctaid.x; mov.u32 %%r3, %%ntid.x; mad.lo.u32 %%r4, %%r2, %%r3, %%r1;\n"
         "and.b32 %%r5, %%r1, 31; shr.u32 %%r6, %%r1, 5; mov.u32 %%r7, 0; mov.u64 %%d2, 0; mov.u16 %%h3, 0;\n",

@@ -1,5 +1,5 @@
-/* Linked into a test: of the allocations that our libraries make the one of number TEST_FAIL_AT fails. 0: none does. How
- * many there were is printed at the end. */
+/* Linked into a test: of the allocations that our libraries make the one of number TEST_FAIL_AT fails. 0: none does.
+ * How many there were is printed at the end. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <link.h>

@@ -152,7 +152,7 @@ static __attribute__((unused)) bool t0t_open(struct t0t *t, const char *text, co
 {
     struct ptx_diag diag = {0};
     memset(t, 0, sizeof *t);
-#ifdef T0T_BASELINE /* tests/base: the same by code of the baseline generator */
+#ifdef T0T_BASELINE /* the same by code of the baseline generator */
     t0_baseline(T0_BASELINE_AT_ONCE);
 #endif
     t0t_nprinted = 0;

@@ -21,8 +21,8 @@ static void pack(const real *b, bool transposed, int64_t n, int64_t k, real *to)
     }
 }
 
-/* c[m][n] = a[m][k] b, or added to it, by vectors of so many bytes: up to MOST rows by one strip at once, whose sums stay
- * in registers. The vectors are the CPU's own, as compilers split longer ones by way of the stack. */
+/* c[m][n] = a[m][k] b, or added to it, by vectors of so many bytes: up to MOST rows by one strip at once, whose sums
+ * stay in registers. The vectors are the CPU's own, as compilers split longer ones by way of the stack. */
 #define STRIP_PRODUCT(NAME, BYTES, MOST, TARGET) \
     typedef real NAME##_part __attribute__((vector_size(BYTES), aligned(sizeof(real)))); \
     static inline __attribute__((always_inline)) void NAME##_rows(const int rows, int64_t k, const real *a, \

@@ -1,5 +1,5 @@
-/* Templates of logic, shifts, bit fields and moves, as tier0/alu_logic.c and alu_bits.c define them. The variable shifts
- * of AVX2 give 0, or the sign, beyond the width, as PTX does. */
+/* Templates of logic, shifts, bit fields and moves, as tier0/alu_logic.c and alu_bits.c define them. The variable
+ * shifts of AVX2 give 0, or the sign, beyond the width, as PTX does. */
 #include "ptx/base/lanes.h"
 
 static void both(struct lanes *l, const struct lir_insn *i, uint32_t what, enum lanes_part part)

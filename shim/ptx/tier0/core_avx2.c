@@ -92,9 +92,7 @@ HELPER void load_32(uint32_t *d, const struct places *p)
     for (unsigned k = 0; k < LIR_LANES; k += 8) {
         const uint64_t *a = p->a + k;
         switch (p->consecutive ? IN_A_ROW : eight(a, 4)) {
-        case IN_A_ROW:
-            _mm256_store_si256((void *)(d + k), _mm256_loadu_si256((const void *)(uintptr_t)a[0]));
-            break;
+        case IN_A_ROW: _mm256_store_si256((void *)(d + k), _mm256_loadu_si256((const void *)(uintptr_t)a[0])); break;
         case ONE: _mm256_store_si256((void *)(d + k), _mm256_set1_epi32((int)AT(uint32_t, a[0]))); break;
         default:
             for (unsigned l = 0; l < 8; l++)
@@ -203,8 +201,10 @@ HELPER bool vector_places(struct places *p, const struct t0_warp *w, const struc
 /* Four lanes' vectors of four words, each one access, as four rows' words. */
 HELPER void turn_four(const uint64_t *a, __m128i out[4])
 {
-    const __m128i x = _mm_loadu_si128((const void *)(uintptr_t)a[0]), y = _mm_loadu_si128((const void *)(uintptr_t)a[1]);
-    const __m128i z = _mm_loadu_si128((const void *)(uintptr_t)a[2]), u = _mm_loadu_si128((const void *)(uintptr_t)a[3]);
+    const __m128i x = _mm_loadu_si128((const void *)(uintptr_t)a[0]);
+    const __m128i y = _mm_loadu_si128((const void *)(uintptr_t)a[1]);
+    const __m128i z = _mm_loadu_si128((const void *)(uintptr_t)a[2]);
+    const __m128i u = _mm_loadu_si128((const void *)(uintptr_t)a[3]);
     const __m128i xy = _mm_unpacklo_epi32(x, y), zu = _mm_unpacklo_epi32(z, u);
     const __m128i XY = _mm_unpackhi_epi32(x, y), ZU = _mm_unpackhi_epi32(z, u);
     out[0] = _mm_unpacklo_epi64(xy, zu);
@@ -244,7 +244,8 @@ FAST static void load_vector(struct t0_warp *w, const struct lir_insn *i)
         turn_four(p.a + k, low);
         turn_four(p.a + k + 4, high);
         for (unsigned e = 0; e < 4; e++)
-            _mm256_store_si256((void *)(row[e] + k), _mm256_inserti128_si256(_mm256_castsi128_si256(low[e]), high[e], 1));
+            _mm256_store_si256((void *)(row[e] + k),
+                               _mm256_inserti128_si256(_mm256_castsi128_si256(low[e]), high[e], 1));
     }
 }
 
@@ -272,8 +273,8 @@ void t0_core_avx2(t0_handler *table[LIR_NOPS])
     static const struct {
         uint16_t op;
         t0_handler *handler;
-    } all[] = {{LIR_LDG_32, ldg_32}, {LIR_LDG_64, ldg_64}, {LIR_LDS_32, lds_32},      {LIR_LDS_64, lds_64},
-               {LIR_STG_32, stg_32}, {LIR_STG_64, stg_64}, {LIR_STS_32, sts_32},      {LIR_STS_64, sts_64},
+    } all[] = {{LIR_LDG_32, ldg_32},      {LIR_LDG_64, ldg_64},      {LIR_LDS_32, lds_32}, {LIR_LDS_64, lds_64},
+               {LIR_STG_32, stg_32},      {LIR_STG_64, stg_64},      {LIR_STS_32, sts_32}, {LIR_STS_64, sts_64},
                {LIR_LD_ANY, load_vector}, {LIR_ST_ANY, store_vector}};
     memcpy(plain, table, sizeof plain);
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)

@@ -99,14 +99,16 @@ static void reduce(struct t0_warp *w, const struct lir_tile *x, unsigned n)
     }
 }
 
-/* Between a warp's registers and its quarter of the lanes. */
+/* Between a warp's registers and its quarter of the lanes. An address without a lane means the quarter's own: CUTLASS's
+ * example 93 gives all warps the same one. */
 static void transfer(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x, bool store)
 {
     const unsigned lead = (unsigned)__builtin_ctz(w->l.mask), n = x->p[2];
     const bool packed = x->p[0] & LIR_TM_PACKED;
-    const uint32_t address = t0_tile_u32(w, x, 0, lead), first = address >> 16, at = address & 0xffff;
+    const uint32_t address = t0_tile_u32(w, x, 0, lead), at = address & 0xffff, quarter = w->index % 4;
+    const uint32_t first = address >> 16 ? address >> 16 : 32 * quarter;
     struct t0_tensor *t = t0_tensor_of(w, t0_tile_own_rank(w));
-    if (first / 32 != w->index % 4)
+    if (first / 32 != quarter)
         refuse(w, i, "tensor memory: lanes of another warp's quarter");
     for (unsigned r = 0; r < n; r++) {
         uint32_t *reg = T0_U32(w, t0_tile_row(w, x, 1 + r));

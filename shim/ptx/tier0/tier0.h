@@ -59,7 +59,8 @@ struct t0_module;
 struct t0_kernel; /* owned by its module */
 
 /* Whether kernels run by code of the baseline generator (ptx/base), which is made once as much time has gone into
- * interpreting them as making it takes, or at once. For modules that are loaded from now on; watched launches never do. */
+ * interpreting them as making it takes, or at once. For modules that are loaded from now on; watched launches never
+ * do. */
 enum t0_baseline { T0_BASELINE_NEVER, T0_BASELINE_WHEN_HOT, T0_BASELINE_AT_ONCE };
 void t0_baseline(enum t0_baseline when);
 

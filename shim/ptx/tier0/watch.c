@@ -231,7 +231,7 @@ static uint32_t look(struct t0_warp *w, const struct lir_insn *i, unsigned lane)
         const bool good = may_access(w, i, lane, &p[k], &m), odd = p[k].aligned && p[k].address & (p[k].size - 1);
         if (good && !odd)
             continue;
-        /* A word that begins in an allocation and reaches beyond its end is misaligned first of all, as devices see it. */
+        /* A word that begins in an allocation and reaches beyond its end is misaligned first, as devices see it. */
         const struct part first = {p[k].address, 1, p[k].kind, p[k].shared, false};
         struct miss unused;
         const bool misaligned = odd && (good || may_access(w, i, lane, &first, &unused));

@@ -67,7 +67,7 @@ static __attribute__((noinline, unused)) void t1_absent(const uint8_t **p, uint3
         a_.v[1] = t1_safe64(bits >> T1_H, hi); \
     }
 
-/* Stores of a piece, lane by lane in their order, so that of those to one place the last stays. All lanes: written out. */
+/* Stores of a piece, lane by lane in their order, so that of those to one place the last stays. */
 #define T1_SCATTER(ALL, EACH, STORE) \
     if (T1_LIKELY(bits == (ALL))) { \
         (void)(EACH(STORE)); \
