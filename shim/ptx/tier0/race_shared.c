@@ -150,12 +150,17 @@ static uint64_t tag_of(const struct race_block *r, const struct race_cell *c)
     return (uint64_t)floor << 32 | (a == b ? 1u << a : ~0u);
 }
 
+/* The tag of a word that reads by a warp leave as it is, and the bits of it that count. */
+static uint64_t settled_tag(const struct race_clocks *c) { return (uint64_t)c->floor << 32 | ~0u; }
+static uint64_t settled_bits(const struct race_clocks *c, uint32_t warp)
+{
+    return UINT64_MAX << 32 | (c->clock[warp * LIR_LANES] == c->floor ? 1u << warp : ~0u);
+}
+
 /* Whether reads by these lanes of an even warp change nothing. */
 static bool is_settled(const struct race_block *r, uint32_t warp, uint32_t mask, const uint64_t *offset, uint32_t words)
 {
-    const struct race_clocks *c = r->clocks;
-    const uint64_t want = (uint64_t)c->floor << 32 | ~0u;
-    const uint64_t look = UINT64_MAX << 32 | (c->clock[warp * LIR_LANES] == c->floor ? 1u << warp : ~0u);
+    const uint64_t want = settled_tag(r->clocks), look = settled_bits(r->clocks, warp);
     uint64_t bad = (r->tag[offset[__builtin_ctz(mask)] / 4] ^ want) & look;
     if (bad)
         return false;
@@ -168,6 +173,55 @@ static bool is_settled(const struct race_block *r, uint32_t warp, uint32_t mask,
     for (uint32_t k = 0; k < words; k++)
         bad |= r->tag[offset[l] / 4 + k] ^ want;
     return !(bad & look);
+}
+
+/* Lanes of an even warp read a word that nobody has used since the barrier: as the first and the last of them would. */
+static void begin_word(struct race_block *r, uint32_t slot, uint32_t mask, uint64_t word, uint32_t pc)
+{
+    const uint32_t clock = race_now(r->clocks, slot).clock, first = (uint32_t)__builtin_ctz(mask);
+    const uint32_t last = 31 - (uint32_t)__builtin_clz(mask);
+    struct race_cell *c = &r->cell[word];
+    c->write[0].clock = c->write[1].clock = 0;
+    c->read[0] = (struct epoch){clock, pc, slot + first, 0, T0_READS};
+    c->read[1] = (struct epoch){first == last ? 0 : clock, pc, slot + last, 0, T0_READS};
+    c->latest = clock;
+    r->tag[word] = tag_of(r, c);
+}
+
+bool t0_race_shared_read(struct t0_warp *w, uint32_t mask, uint64_t low, uint64_t high, int64_t stride, uint32_t size,
+                         uint32_t pc)
+{
+    struct race_block *r = race_state_of(w);
+    const uint64_t first[2] = {low, high};
+    const uint32_t slot = w->index * LIR_LANES, words = size / 4, most = LIR_LANES / 2 - 1;
+    if (!r || !r->tag || !race_is_even(r->clocks, slot) || !race_is_unknown(r->clocks, slot) ||
+        ((uint64_t)stride | size | first[0] | first[1]) & 3)
+        return false;
+    const uint64_t want = settled_tag(r->clocks), look = settled_bits(r->clocks, w->index),
+                   end = 4 * (uint64_t)r->words;
+    uint64_t bad = 0;
+    if (!stride && low == high && words == 1 && low < end && r->cell[low / 4].latest < r->clocks->floor &&
+        !r->cell[low / 4].split) {
+        begin_word(r, slot, mask, low / 4, pc);
+        return true;
+    }
+    for (unsigned h = 0; h < 2; h++) {
+        const uint64_t last = first[h] + (uint64_t)(stride * most);
+        if (first[h] >= end || size > end - first[h] || last >= end || size > end - last)
+            return false;
+        const uint64_t *tag = r->tag + first[h] / 4;
+        const uint32_t lanes = mask >> 16 * h & 0xffff;
+        if (lanes == 0xffff && stride == 4 && words == 1) /* a fixed count, so that compilers make vectors of it */
+            for (unsigned l = 0; l <= most; l++)
+                bad |= tag[l] ^ want;
+        else
+            T0_FOR_LANES(l, stride ? lanes : lanes != 0)
+        for (uint32_t k = 0; k < words; k++)
+            bad |= tag[stride / 4 * (int64_t)l + k] ^ want;
+        if (bad & look)
+            return false;
+    }
+    return true;
 }
 
 /* ---- accesses ---------------------------------------------------------------------------------- */

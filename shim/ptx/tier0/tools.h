@@ -72,6 +72,11 @@ void t0_race_shared(struct t0_warp *w, const struct lir_insn *i, unsigned lane, 
 void t0_race_flat(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p);
 /* The same of a row: all of it in the block's own shared memory, or in global memory. */
 void t0_race_shared_row(struct t0_warp *w, const struct lir_insn *i, const struct t0_row *row, const uint64_t *offset);
+/* Reads of shared memory by these lanes, whose lower half lies from `low` on at equal distances, and whose upper half
+ * from `high`: what is read again and again between two barriers, or by all lanes at one place. False: this is another
+ * case, and nothing is done. */
+bool t0_race_shared_read(struct t0_warp *w, uint32_t mask, uint64_t low, uint64_t high, int64_t stride, uint32_t size,
+                         uint32_t pc);
 void t0_race_flat_row(struct t0_warp *w, const struct lir_insn *i, const struct t0_row *row);
 void t0_race_collective(struct t0_warp *w, uint32_t lanes);
 void t0_race_arrive(struct t0_warp *w, uint32_t id);

@@ -142,6 +142,7 @@ enum {
 struct t1_watched {
     uint32_t bytes, what, line; /* bytes of a lane; T1_WATCH_*; line of the PTX */
     uint32_t pc;                /* of raced objects: number of the instruction in the image */
+    int64_t stride;             /* the same: of t1_row, for `reads` */
 };
 /* Raced objects: where lanes access memory. Lane l at wide[l] or narrow[l] + first[0]; if both are NULL,
  * at first[l / 16] + stride * (l % 16). */
@@ -182,6 +183,10 @@ struct t1_services {
     uint64_t (*device)(struct t1_block *b, uint32_t thread, uint32_t call, const uint64_t *args);
     /* Of raced objects: the lanes in mask are about to make this access; these lanes of a warp, of those that have not
      * exited, meet as far as named[] of each says (NULL: all of them); all warps of the block have met. */
+    /* As `race`, of reads of shared memory by lanes l at (l < 16 ? first : second) + stride * (l % 16): in registers, and
+     * false where `race` has to be called. */
+    bool (*reads)(struct t1_block *b, uint32_t warp, uint32_t mask, uint64_t first, uint64_t second,
+                  const struct t1_watched *at);
     void (*race)(struct t1_block *b, uint32_t warp, uint32_t mask, const struct t1_row *row,
                  const struct t1_watched *at);
     void (*gather)(struct t1_block *b, uint32_t warp, uint32_t mask, uint32_t live, const uint32_t named[32]);

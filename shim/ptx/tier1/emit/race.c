@@ -28,6 +28,13 @@ static uint32_t find_access(struct t1_emit *e)
     return found;
 }
 
+/* Where the half h of the lanes begins, whose addresses are a scalar and a stride. */
+static const char *first_of(struct t1_emit *e, const struct t1_arg *a, uint64_t imm, unsigned h)
+{
+    return t1_str(e, "%s + 0x%llxull + 0x%llxull", a->rep == T1_G ? a->s[h] : a->s[0], (unsigned long long)imm,
+                  a->rep == T1_G ? 0 : 16 * h * (unsigned long long)a->stride);
+}
+
 static void put_address(struct t1_emit *e, const struct t1_arg *a, uint64_t imm)
 {
     if (a->rep == T1_V) {
@@ -41,8 +48,7 @@ static void put_address(struct t1_emit *e, const struct t1_arg *a, uint64_t imm)
     }
     t1_put(e, "row.wide = 0;\nrow.narrow = 0;\nrow.stride = %lldll;\n", (long long)a->stride);
     for (unsigned h = 0; h < 2; h++)
-        t1_put(e, "row.first[%u] = %s + 0x%llxull + 0x%llxull;\n", h, a->rep == T1_G ? a->s[h] : a->s[0],
-               (unsigned long long)imm, a->rep == T1_G ? 0 : 16 * h * (unsigned long long)a->stride);
+        t1_put(e, "row.first[%u] = %s;\n", h, first_of(e, a, imm, h));
 }
 
 void t1_race(struct t1_emit *e, const struct t1_arg *a, uint64_t imm, unsigned bytes, unsigned what,
@@ -51,8 +57,12 @@ void t1_race(struct t1_emit *e, const struct t1_arg *a, uint64_t imm, unsigned b
     if (!e->raced || what & T1_WATCH_LOCAL)
         return;
     what |= a->kind == T1_K_32 ? T1_WATCH_32 : 0;
-    t1_put(e, "if (%s) {\nstatic const struct t1_watched at_ = {%u, %uu, %u, %u};\nstruct t1_row row;\n", e->mask,
-           bytes, what, e->in->line, find_access(e));
+    t1_put(e, "if (%s) {\nstatic const struct t1_watched at_ = {%u, %uu, %u, %u, %lldll};\n", e->mask, bytes, what,
+           e->in->line, find_access(e), (long long)a->stride);
+    if (a->rep != T1_V && (what & (T1_WATCH_SHARED | T1_WATCH_WRITES | T1_WATCH_UPDATES)) == T1_WATCH_SHARED)
+        t1_put(e, "t1_upper_clean();\nif (!b->services->reads(b, warp, %s, %s, %s, &at_))\n", e->mask,
+               first_of(e, a, imm, 0), first_of(e, a, imm, 1));
+    t1_put(e, "{\nstruct t1_row row;\n");
     put_address(e, a, imm);
     t1_put(e, "row.elements = %u;\n", n);
     for (unsigned k = 0; k < n; k++) {
@@ -61,7 +71,7 @@ void t1_race(struct t1_emit *e, const struct t1_arg *a, uint64_t imm, unsigned b
         for (unsigned p = 0; p < (value[k].kind == T1_K_64 ? 2 : 1) * e->np; p++)
             t1_put(e, "t1_spill_u%s(value%u, %u, %s);\n", w, k, p, t1_piece(e, &value[k], p));
     }
-    t1_put(e, "b->services->race(b, warp, %s, &row, &at_);\n}\n", e->mask);
+    t1_put(e, "t1_upper_clean();\nb->services->race(b, warp, %s, &row, &at_);\n}\n}\n", e->mask);
     e->deep = true;
 }
 
@@ -72,14 +82,15 @@ void t1_race_collective(struct t1_emit *e, int k)
         return;
     e->deep = true;
     if (k < 0 || (unsigned)k >= e->in->nsrc) {
-        t1_put(e, "if (%s) b->services->gather(b, warp, %s, live, (const uint32_t *)0);\n", e->mask, e->mask);
+        t1_put(e, "if (%s) {\nt1_upper_clean();\nb->services->gather(b, warp, %s, live, (const uint32_t *)0);\n}\n",
+               e->mask, e->mask);
         return;
     }
     const struct t1_arg a = t1_src(e, (unsigned)k, T1_K_32);
     t1_put(e, "if (%s) {\nuint32_t named[32];\n", e->mask);
     for (unsigned p = 0; p < e->np; p++)
         t1_put(e, "t1_spill_u32(named, %u, %s);\n", p, t1_piece(e, &a, p));
-    t1_put(e, "b->services->gather(b, warp, %s, live, named);\n}\n", e->mask);
+    t1_put(e, "t1_upper_clean();\nb->services->gather(b, warp, %s, live, named);\n}\n", e->mask);
 }
 
 /* What orders threads in ways that only the interpreter follows. */

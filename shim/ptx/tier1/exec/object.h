@@ -84,6 +84,8 @@ bool t1_watch_again(struct t1_worker *t, const struct t0_grid *g, struct t0_faul
 /* race.c */
 bool t1_race_prepare(struct t1_worker *t, const struct t0_grid *g); /* for a launch; false without memory */
 void t1_race_free(struct t1_worker *t);
+bool t1_service_reads(struct t1_block *b, uint32_t warp, uint32_t mask, uint64_t first, uint64_t second,
+                      const struct t1_watched *at);
 void t1_service_race(struct t1_block *b, uint32_t warp, uint32_t mask, const struct t1_row *row,
                      const struct t1_watched *at);
 void t1_service_gather(struct t1_block *b, uint32_t warp, uint32_t mask, uint32_t live, const uint32_t named[32]);

@@ -84,6 +84,13 @@ static void find_addresses(const struct t1_row *row, bool narrow, struct t0_row 
     }
 }
 
+bool t1_service_reads(struct t1_block *b, uint32_t warp, uint32_t mask, uint64_t first, uint64_t second,
+                      const struct t1_watched *at)
+{
+    return t0_race_shared_read(&block_of(b)->warp[warp], mask, (uint32_t)first, (uint32_t)second, at->stride, at->bytes,
+                               at->pc);
+}
+
 void t1_service_race(struct t1_block *b, uint32_t warp, uint32_t mask, const struct t1_row *row,
                      const struct t1_watched *at)
 {

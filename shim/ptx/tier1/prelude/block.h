@@ -37,6 +37,7 @@ struct t1_range {
 };
 struct t1_watched {
     uint32_t bytes, what, line, pc;
+    int64_t stride;
 };
 struct t1_row {
     const uint64_t *wide;
@@ -65,6 +66,8 @@ struct t1_services {
     void (*watch)(struct t1_block *b, uint32_t warp, uint32_t mask, const uint64_t address[32],
                   const struct t1_watched *at, struct t1_range *range);
     uint64_t (*device)(struct t1_block *b, uint32_t thread, uint32_t call, const uint64_t *args);
+    _Bool (*reads)(struct t1_block *b, uint32_t warp, uint32_t mask, uint64_t first, uint64_t second,
+                   const struct t1_watched *at);
     void (*race)(struct t1_block *b, uint32_t warp, uint32_t mask, const struct t1_row *row,
                  const struct t1_watched *at);
     void (*gather)(struct t1_block *b, uint32_t warp, uint32_t mask, uint32_t live, const uint32_t named[32]);

@@ -73,8 +73,10 @@ T1_INLINE uint32_t t1_meet(struct t1_block *b, uint32_t v)
     if (++r->arrived == r->live) {
         if (T1_CLUSTERS)
             b->cluster_barrier->waiting -= r->live;
-        if (T1_WATCHED & T1_RACED)
+        if (T1_WATCHED & T1_RACED) {
+            t1_upper_clean();
             b->services->met(b);
+        }
         r->arrived = 0;
         r->generation = turn + 1;
         r->sum[(turn + 1) & 1] = 0;
@@ -228,15 +230,6 @@ T1_INLINE void t1_next_block(struct t1_block *b)
     }
 }
 
-/* Before the object is left: at -O1 no compiler does it, and with the upper halves of vector registers in use the
- * process's next SSE instruction takes as long as a quarter of a small launch. */
-T1_INLINE void t1_upper_clean(void)
-{
-#if T1_ISA
-    __builtin_ia32_vzeroupper();
-#endif
-}
-
 #define T1_EXPORT __attribute__((visibility("default")))
 /* T1_NAME, defined behind the prelude: what debuggers are to show for the kernel. */
 #if T1_FIBRES
@@ -259,8 +252,10 @@ T1_INLINE void t1_upper_clean(void)
         if (r->live && r->arrived == r->live) { \
             if (T1_CLUSTERS) \
                 b->cluster_barrier->waiting -= r->live; \
-            if (T1_WATCHED & T1_RACED) \
+            if (T1_WATCHED & T1_RACED) { \
+                t1_upper_clean(); \
                 b->services->met(b); \
+            } \
             r->arrived = 0; \
             r->generation++; \
             r->sum[r->generation & 1] = 0; \
