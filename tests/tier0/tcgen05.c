@@ -247,8 +247,8 @@ static bool product(const struct product *p)
     PUT("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];\n"
         "M: mbarrier.try_wait.parity.shared::cta.b64 %%p6, [bar], 0; @!%%p6 bra M;\n"
         "tcgen05.ld.sync.aligned.32x32b.x128.b32 ");
-    registers(128);
-    PUT(", [%%r13];\ntcgen05.wait::ld.sync.aligned;\n");
+    registers(128); /* without a lane: each warp's own */
+    PUT(", [%%r%u];\ntcgen05.wait::ld.sync.aligned;\n", p->add ? 11 : 13);
     for (unsigned c = 0; c < 128; c++)
         PUT("st.global.u32 [%%rd4+%u], %%z%u;\n", 4 * c, c);
     PUT(FINISH);
@@ -294,7 +294,7 @@ static void kind(const char *name, const char *kind, unsigned low, unsigned high
         p.a = low + any(high - low + 1);
         p.b = p.a <= TF32 ? p.a : low + any(high - low + 1);
         p.m = scales || round % 2 ? 128 : ws ? 32u << any(3) : sparse ? 128 : 64;
-        p.n = ws ? 64u << any(2) : 16 * (1 + any(8));
+        p.n = ws ? 64u << any(2) : scales || sparse ? 16 * (1 + any(8)) : 8 * (1 + any(16));
         p.selector = sparse && p.a <= TF32 ? any(2) : 0;
         p.ue8m0 = scales && (scales < 4 || any(2));
         p.f16 = p.a == F16 && any(2);
