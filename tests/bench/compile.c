@@ -261,6 +261,7 @@ int main(int argc, char **argv)
         return 1;
     qsort(ms, n, sizeof *ms, ascending);
     qsort(baseline, n, sizeof *baseline, ascending);
+    printf("# compile: baseline code of %u kernels, %u refused\n", n, refused);
     printf("bench compile.baseline_median_ms %.2f ms # CPU, lowering and code\n", baseline[n / 2]);
     printf("bench compile.baseline_p99_ms %.1f ms\n", baseline[(uint64_t)n * 99 / 100]);
     printf("bench compile.baseline_insn_us %.2f us # of the LIR, by the generator alone\n",

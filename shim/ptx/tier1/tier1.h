@@ -7,7 +7,7 @@
 
 #include "ptx/tier0/tier0.h"
 
-#define T1_VERSION 18u /* of emitted text and of struct t1_block: part of the cache key */
+#define T1_VERSION 19u /* of emitted text and of struct t1_block: part of the cache key */
 
 /* What may be assumed of blockDim; decided by t1_shape at launch, part of the cache key. */
 enum t1_shape {
@@ -182,9 +182,9 @@ struct t1_services {
                   const struct t1_watched *at, struct t1_range *range);
     uint64_t (*device)(struct t1_block *b, uint32_t thread, uint32_t call, const uint64_t *args);
     /* Of raced objects: the lanes in mask are about to make this access; these lanes of a warp, of those that have not
-     * exited, meet as far as named[] of each says (NULL: all of them); all warps of the block have met. */
-    /* As `race`, of reads of shared memory by lanes l at (l < 16 ? first : second) + stride * (l % 16): in registers, and
-     * false where `race` has to be called. */
+     * exited, meet as far as named[] of each says (NULL: all of them); all warps of the block have met. `reads`: as
+     * `race`, of reads of shared memory by lane l at (l < 16 ? first : second) + stride * (l % 16), in registers; false
+     * where `race` has to be called. */
     bool (*reads)(struct t1_block *b, uint32_t warp, uint32_t mask, uint64_t first, uint64_t second,
                   const struct t1_watched *at);
     void (*race)(struct t1_block *b, uint32_t warp, uint32_t mask, const struct t1_row *row,
