@@ -1,10 +1,13 @@
-/* Runs the workloads as ranks that are threads or processes. Usage: workloads threads|processes N [SEED]. */
+/* Runs the workloads as ranks that are threads or processes, those on the hosts of TEAM_HOSTS in turn. Usage: workloads
+ * threads|processes N [SEED]. */
 #include "ranks.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "../netns.h"
 
 unsigned draw(struct rank *r)
 {
@@ -177,6 +180,7 @@ int main(int argc, char **argv)
         if (!processes)
             pthread_create(&thread[i], NULL, run, &r[i]);
         else if (fork() == 0) {
+            enter_host(i);
             run(&r[i]);
             exit(r[i].wrong != 0);
         }
