@@ -24,7 +24,7 @@ for n in 2 4 8; do
     workloads processes $n ''
 done
 # shellcheck source=../netns.sh
-. "$here/../netns.sh"
+. "$(dirname "$0")/../netns.sh"
 if plug_in_hosts 2; then
     export TEAM_HOSTS="$hosts" UCX_TLS=tcp
     for n in 2 4 8; do
@@ -33,4 +33,4 @@ if plug_in_hosts 2; then
 else
     echo "skip distributed over namespaces: not permitted to make them"
 fi
-exit $bad
+exit "$bad"
