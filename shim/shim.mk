@@ -135,6 +135,9 @@ $(patsubst %,$B/obj/ptx/tier0/%.o,race race_clock race_shared race_global tools 
 $B/obj/host/murand/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-trapping-math -ffp-contract=off
 $B/obj/host/musparse/%.o $B/obj/host/mudnn/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-trapping-math
 
+# Kernels race as they like: what they load and store is no concern of TSan's (by AVX-512 it is intrinsics, unseen).
+$B/obj/ptx/tier0/core_memory.o $B/obj/ptx/tier0/core_avx2.o: BASE := $(filter-out -fsanitize=thread,$(BASE))
+
 # WITH_ASM=0: stacks are switched by the C library.
 $B/obj/ptx/tier0/stack.o: override OPT += -DCUMU_ASM=$(WITH_ASM)
 
