@@ -199,9 +199,7 @@ static void write_block(struct generator *g, uint32_t b)
         }
         k += guarded;
     }
-    flush(g, b, end);
-    if (end == g->plan->n) /* code ends by what leaves, but need not be trusted to */
-        x86_jump(&g->x, way_out(g, end - 1));
+    flush(g, b, end); /* the last block ends by what jumps or leaves (tier0/image.c) */
 }
 
 /* Rows that are live before each instruction of a block. */

@@ -80,16 +80,14 @@ static uint32_t next_use(const struct lanes *l, uint32_t row)
     return base_live(l->live, row) ? BEHIND : NEVER;
 }
 
-/* The lanes that run, of one half of the piece, as a mask of 64 bits each in T0. */
-static int running_half(struct lanes *l, enum lanes_part half)
+/* Four lanes of 32 bits of a register, those of this half, as 64 bits each in d; what: V_PMOVSXDQ or V_PMOVZXDQ. */
+static void widen_half(struct lanes *l, uint32_t what, int d, int from, enum lanes_part half)
 {
     if (half == LANES_HIGH) {
-        x86_vex(l->x, V_EXTRACTI128, true, LANES_MASK, 0, x86_r(LANES_T0), 1);
-        x86_v2(l->x, V_PMOVSXDQ, LANES_T0, x86_r(LANES_T0));
-    } else {
-        x86_v2(l->x, V_PMOVSXDQ, LANES_T0, x86_r(LANES_MASK));
+        x86_vex(l->x, V_EXTRACTI128, true, from, 0, x86_r(d), 1);
+        from = d;
     }
-    return LANES_T0;
+    x86_v2(l->x, what, d, x86_r(from));
 }
 
 static void write_back(struct lanes *l, int reg)
@@ -110,7 +108,9 @@ static void write_back(struct lanes *l, int reg)
         return;
     }
     if (l->partial) {
-        const int mask = r->part == LANES_32 ? LANES_MASK : running_half(l, (enum lanes_part)r->part);
+        const int mask = r->part == LANES_32 ? LANES_MASK : LANES_T0;
+        if (mask == LANES_T0)
+            widen_half(l, V_PMOVSXDQ, mask, LANES_MASK, (enum lanes_part)r->part);
         x86_v2(x, V_MOVUPS, LANES_T1, at);
         x86_v3i(x, V_BLENDVPS, LANES_T1, LANES_T1, x86_r(reg), mask << 4);
         reg = LANES_T1;
@@ -120,8 +120,7 @@ static void write_back(struct lanes *l, int reg)
 
 static void drop(struct lanes_reg *r) { *r = (struct lanes_reg){.row = LIR_NONE}; }
 
-/* A register that holds nothing, pinned. */
-static int take(struct lanes *l)
+int lanes_new(struct lanes *l)
 {
     int best = -1;
     uint32_t most = 0;
@@ -146,8 +145,6 @@ static int take(struct lanes *l)
     return best;
 }
 
-int lanes_new(struct lanes *l) { return take(l); }
-
 static int find(const struct lanes *l, uint32_t row, enum lanes_part part)
 {
     for (int k = 0; k < LANES_NREG; k++)
@@ -171,7 +168,7 @@ int lanes_use(struct lanes *l, uint32_t row, enum lanes_part part)
 {
     int reg = find(l, row, part);
     if (reg < 0) {
-        reg = take(l);
+        reg = lanes_new(l);
         if (part == LANES_PRED) {
             x86_movzx_byte(l->x, RAX, home(row, part));
             spread_bits(l, reg);
@@ -198,12 +195,7 @@ struct x86_rm lanes_read(struct lanes *l, uint32_t row, enum lanes_part part)
 int lanes_widen_mask(struct lanes *l, int mask, enum lanes_part half)
 {
     const int d = lanes_new(l);
-    if (half == LANES_HIGH) {
-        x86_vex(l->x, V_EXTRACTI128, true, mask, 0, x86_r(d), 1);
-        x86_v2(l->x, V_PMOVSXDQ, d, x86_r(d));
-    } else {
-        x86_v2(l->x, V_PMOVSXDQ, d, x86_r(mask));
-    }
+    widen_half(l, V_PMOVSXDQ, d, mask, half);
     return d;
 }
 
@@ -212,14 +204,10 @@ int lanes_widened(struct lanes *l, uint32_t row, enum lanes_part half, bool is_s
     const uint32_t what = is_signed ? V_PMOVSXDQ : V_PMOVZXDQ;
     const int d = lanes_new(l);
     const int from = find(l, row, LANES_32);
-    if (from < 0) {
+    if (from >= 0)
+        widen_half(l, what, d, from, half);
+    else
         x86_v2(l->x, what, d, x86_indexed(LANES_REGS, LANES_OFFSET, 0, (int32_t)row + (half == LANES_HIGH ? 16 : 0)));
-    } else if (half == LANES_HIGH) {
-        x86_vex(l->x, V_EXTRACTI128, true, from, 0, x86_r(d), 1);
-        x86_v2(l->x, what, d, x86_r(d));
-    } else {
-        x86_v2(l->x, what, d, x86_r(from));
-    }
     return d;
 }
 

@@ -73,6 +73,9 @@ int lanes_widened(struct lanes *l, uint32_t row, enum lanes_part half, bool is_s
 int lanes_narrowed(struct lanes *l, int low, int high, bool upper);
 bool lanes_constant(const struct lanes *l, uint32_t row, uint64_t *value);
 
+/* NVIDIA devices have one f32 NaN as a result: of a piece, by T0. */
+void lanes_canonical(struct lanes *l, int d);
+
 /* Constants: of 32 and of 64 bits in all lanes. */
 struct x86_rm lanes_c32(struct lanes *l, uint32_t value);
 struct x86_rm lanes_c64(struct lanes *l, uint64_t value);

@@ -145,12 +145,6 @@ static bool cvt_f64_f32(struct lanes *l, const struct lir_insn *i)
     return true;
 }
 
-static void canonical(struct lanes *l, int d)
-{
-    x86_v3i(l->x, V_CMPPS, LANES_T0, d, x86_r(d), UNORDERED);
-    x86_v3i(l->x, V_BLENDVPS, d, d, lanes_c32(l, 0x7fffffffu), LANES_T0 << 4);
-}
-
 static bool cvt_f32_f64(struct lanes *l, const struct lir_insn *i)
 {
     if (i->aux)
@@ -161,7 +155,7 @@ static bool cvt_f32_f64(struct lanes *l, const struct lir_insn *i)
     x86_v2(l->x, V_CVTPD2PS, d, x86_r(low));
     x86_v2(l->x, V_CVTPD2PS, LANES_T0, x86_r(high));
     x86_v3i(l->x, V_INSERTI128, d, d, x86_r(LANES_T0), 1);
-    canonical(l, d);
+    lanes_canonical(l, d);
     lanes_set(l, i->d, LANES_32, d);
     return true;
 }
@@ -196,7 +190,7 @@ static bool cvt_f32_f16(struct lanes *l, const struct lir_insn *i)
     x86_v3(l->x, V_PACKUSDW, d, d, x86_r(d));
     x86_vex(l->x, V_PERMQ, true, d, 0, x86_r(d), 0xd8);
     x86_v2(l->x, V_CVTPH2PS, d, x86_r(d));
-    canonical(l, d);
+    lanes_canonical(l, d);
     lanes_set(l, i->d, LANES_32, d);
     return true;
 }
@@ -209,7 +203,7 @@ static bool cvt_f32_bf16(struct lanes *l, const struct lir_insn *i)
         return true;
     const int a = lanes_use(l, i->a, LANES_32), d = lanes_new(l);
     x86_shift(l->x, false, 6, d, a, 16);
-    canonical(l, d);
+    lanes_canonical(l, d);
     lanes_set(l, i->d, LANES_32, d);
     return true;
 }

@@ -4,8 +4,7 @@
 
 enum { UNORDERED = 3, EQUAL = 0, LESS = 0x11, SIGN = (int)0x80000000u, MAGNITUDE = 0x7fffffff };
 
-/* NVIDIA devices have one f32 NaN as a result. */
-static void canonical(struct lanes *l, int d)
+void lanes_canonical(struct lanes *l, int d)
 {
     x86_v3i(l->x, V_CMPPS, LANES_T0, d, x86_r(d), UNORDERED);
     x86_v3i(l->x, V_BLENDVPS, d, d, lanes_c32(l, 0x7fffffffu), LANES_T0 << 4);
@@ -65,7 +64,7 @@ static void finish(struct lanes *l, const struct lir_insn *i, int d)
 {
     if (i->aux & LIR_FTZ)
         flush(l, d, d);
-    canonical(l, d);
+    lanes_canonical(l, d);
     lanes_set(l, i->d, LANES_32, d);
 }
 

@@ -56,6 +56,11 @@ void base_operands(const struct lir_image *m, const struct lir_insn *i, struct b
         alu_operands(i, patterns[i->op], o);
         return;
     }
+    if (i->op >= LIR_LDG_8 && i->op <= LIR_ST_ANY) { /* loads, then stores */
+        use(o, i->a);
+        elements(o, i, i->op <= LIR_LD_ANY);
+        return;
+    }
     switch (i->op) {
     case LIR_UNPACK4_B32:
     case LIR_UNPACK4_B64: def(o, i->b); def(o, i->c); /* fall through */
@@ -84,30 +89,6 @@ void base_operands(const struct lir_image *m, const struct lir_insn *i, struct b
         use_all(o, i);
         return;
     }
-    case LIR_LDG_8:
-    case LIR_LDG_16:
-    case LIR_LDG_32:
-    case LIR_LDG_64:
-    case LIR_LDS_8:
-    case LIR_LDS_16:
-    case LIR_LDS_32:
-    case LIR_LDS_64:
-    case LIR_LD_ANY:
-        use(o, i->a);
-        elements(o, i, true);
-        return;
-    case LIR_STG_8:
-    case LIR_STG_16:
-    case LIR_STG_32:
-    case LIR_STG_64:
-    case LIR_STS_8:
-    case LIR_STS_16:
-    case LIR_STS_32:
-    case LIR_STS_64:
-    case LIR_ST_ANY:
-        use(o, i->a);
-        elements(o, i, false);
-        return;
     case LIR_LD_KPARAM: elements(o, i, true); return;
     case LIR_CALL: use(o, LIR_AT(m, calls, struct lir_call)[(uint32_t)i->imm].target); return;
     case LIR_BRA:
