@@ -125,7 +125,8 @@ EMITTER_SRC := $(sort $(wildcard $(foreach d,shim/ptx shim/ptx/* shim/ptx/*/*,$d
 EMITTER      = $(shell sha256sum $(EMITTER_SRC) | sha256sum | cut -c 1-32)
 $B/obj/compile/key.o: override OPT += -DCUMU_EMITTER='"$(EMITTER)"'
 $B/obj/compile/key.o: $(EMITTER_SRC)
-$B/obj/cli/help.o $B/obj/cli/manual.o $B/obj/cli/doctor.o: override OPT += -DCUMU_VERSION='"$(VERSION)"'
+$B/obj/cli/help.o $B/obj/cli/manual.o $B/obj/cli/doctor.o \
+    $B/obj/host/mccl/net/parse.o: override OPT += -DCUMU_VERSION='"$(VERSION)"'
 # A maths library's message names the function that was called (host/maths/submit.c).
 $(foreach m,maths $(MATHS),$B/obj/host/$m/%.o): BASE += -fno-omit-frame-pointer -fno-optimize-sibling-calls
 $(sort $(foreach m,$(MATHS),$(call maths_obj,$m))): shim/shim.mk

@@ -45,9 +45,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!copy)
         return 0;
     memcpy(copy, data, size);
-    switch (what % 7) {
-    case 0:
+    switch (what % 8) {
+    case 0: /* all behind its prefix may be anything */
+    case 7:
         memcpy(&hello, copy, size < sizeof hello ? size : sizeof hello);
+        if (what % 8 == 7) {
+            char text[MCCL_REASON];
+            hello.id = id;
+            hello.id.magic[7] = (char)(nranks + '0');
+            if (mccl_hello_foreign(&hello, &id, text, sizeof text))
+                read_text(text);
+            break;
+        }
+        hello.id = id;
+        hello.order = MCCL_ORDER;
+        hello.bytes = MCCL_BYTES;
         if (mccl_hello_good(&hello, &id)) {
             read_text(hello.name);
             read_text(hello.boot);

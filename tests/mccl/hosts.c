@@ -116,7 +116,7 @@ static bool refused(int fd)
     return recv(fd, &c, 1, 0) <= 0;
 }
 
-/* A hello in which one thing is wrong. */
+/* A hello in which one thing is wrong that no rank of any version says (strangers.c has those of other versions). */
 static void fake(const mcclUniqueId *id, struct mccl_hello *h, int what)
 {
     memset(h, 0, sizeof *h);
@@ -124,14 +124,13 @@ static void fake(const mcclUniqueId *id, struct mccl_hello *h, int what)
     *h = (struct mccl_hello){.id = h->id, .order = MCCL_ORDER, .bytes = MCCL_BYTES, .nranks = 2, .rank = 0};
     switch (what) {
     case 0: h->id.secret[1] ^= 1; break;
-    case 1: h->id.magic[7]++; break;
-    case 2: h->order = 0x04030201; break;
-    case 3: h->bytes--; break;
-    case 4: h->rank = 2; break;
-    case 5: h->rank = -1; break;
-    case 6: h->nranks = 1 << 30; break;
-    case 7: memset(h->name, 'x', sizeof h->name); break;
-    case 8: memset(h->boot, 'x', sizeof h->boot); break;
+    case 1: h->id.key[0] ^= 1; break;
+    case 2: h->rank = 2; break;
+    case 3: h->rank = -1; break;
+    case 4: h->nranks = 1 << 30; break;
+    case 5: memset(h->name, 'x', sizeof h->name); break;
+    case 6: memset(h->release, 'x', sizeof h->release); break;
+    case 7: memset(h->boot, 'x', sizeof h->boot); break;
     default: h->second = 7;
     }
 }
@@ -146,7 +145,7 @@ static void strangers(struct rank *r)
         int silent[3];
         for (int i = 0; i < 3; i++)
             silent[i] = connect_to(&id.door);
-        for (int what = 0; what < 10; what++) {
+        for (int what = 0; what < 9; what++) {
             int fd = connect_to(&id.door);
             fake(&r->id, &h, what);
             RANK(r, fd >= 0 && send(fd, &h, sizeof h, MSG_NOSIGNAL) == sizeof h && refused(fd));

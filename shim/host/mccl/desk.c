@@ -22,6 +22,7 @@
 #define BEAT_MS 1000    /* how often who waits hears that the desk lives */
 #define SECOND_MS 30000 /* until ranks that were told to come again have */
 #define NOTICE_MS 30000 /* then a line says who is missing */
+#define LATE_MS 10000   /* how long who comes to a meeting that was refused is told why */
 
 struct guest {
     int fd;                    /* -1: not here yet */
@@ -47,6 +48,8 @@ struct desk {      /* where the ranks of one id come to */
     int64_t since;    /* the first one came, or, of a local one, might have */
     int64_t beat;     /* when those by TCP were last told that this desk lives */
     bool noticed;
+    bool mixed;    /* refused for what one of them is: the others are to know whatever they come at, */
+    int64_t until; /* until then */
     struct guest *guests;
     struct caller callers[MCCL_DOOR_PENDING];
     mcclResult_t result; /* once it is not success, everybody is told so */
@@ -102,6 +105,33 @@ static void refuse(struct desk *d, mcclResult_t why, const char *format, ...)
 
 /* ---- those who come ---------------------------------------------------------------------------- */
 
+/* The first one says how many they are. */
+static void open_book(struct desk *d, int nranks)
+{
+    if (!d->guests && (d->guests = calloc((size_t)nranks, sizeof *d->guests))) {
+        d->since = d->local ? d->since : mccl_now_ms();
+        d->nranks = nranks;
+        for (int i = 0; i < d->nranks; i++)
+            d->guests[i].fd = d->guests[i].line = -1;
+    }
+}
+
+/* One that knows the id, and is of another build: all are told, as it is missed otherwise. False: it is none. */
+static bool turn_away_foreign(struct desk *d, const struct guest *g)
+{
+    const struct mccl_hello *h = &g->hello;
+    char text[MCCL_REASON];
+    if (!mccl_hello_foreign(h, &d->id, text, sizeof text))
+        return false;
+    if (h->nranks >= 1 && h->nranks <= MCCL_MAX_RANKS)
+        open_book(d, h->nranks);
+    d->here++;
+    d->mixed = true;
+    refuse(d, mcclInvalidUsage, "%s", text);
+    turn_away(d, g, d->result);
+    return true;
+}
+
 /* Takes in one rank. Ranks that disagree about the communicator would wait for each other for ever. */
 static void admit(struct desk *d, struct guest *g)
 {
@@ -110,22 +140,22 @@ static void admit(struct desk *d, struct guest *g)
         close(g->fd);
         return;
     }
-    if (!d->guests && (d->guests = calloc((size_t)h->nranks, sizeof *d->guests))) {
-        d->since = d->local ? d->since : mccl_now_ms();
-        d->nranks = h->nranks;
-        for (int i = 0; i < d->nranks; i++)
-            d->guests[i].fd = d->guests[i].line = -1;
-    }
+    open_book(d, h->nranks);
     d->here++;
     if (!d->guests)
         refuse(d, mcclSystemError, "out of memory");
+    else if (d->result)
+        ; /* too late */
     else if (h->nranks != d->nranks)
         refuse(d, mcclInvalidUsage, "rank %d says that there are %d ranks, another one %d", h->rank, h->nranks,
                d->nranks);
     else if (d->guests[h->rank].fd >= 0)
         refuse(d, mcclInvalidUsage, "rank %d has come twice, or has given up", h->rank);
-    else if (h->user != geteuid())
-        refuse(d, mcclInvalidUsage, "rank %d on host %s belongs to another user, %u", h->rank, h->name, h->user);
+    else if (h->user != geteuid()) {
+        d->mixed = true;
+        refuse(d, mcclInvalidUsage, "rank %d on host %s belongs to another user, %u, than who made the id, %u", h->rank,
+               h->name, h->user, geteuid());
+    }
     if (d->result)
         turn_away(d, g, d->result);
     else {
@@ -136,15 +166,16 @@ static void admit(struct desk *d, struct guest *g)
 }
 
 /* One by the Unix socket, who says at once who it is; a stranger is turned away. */
-static bool greet(const struct desk *d, struct guest *g)
+static bool greet(struct desk *d, struct guest *g)
 {
     struct timeval patience = {HELLO_MS / 1000, 0};
     pid_t pid;
     setsockopt(g->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (mccl_same_user(g->fd, &pid) && recv(g->fd, &g->hello, sizeof g->hello, 0) == sizeof g->hello &&
-        mccl_hello_good(&g->hello, &d->id))
+    ssize_t n = mccl_same_user(g->fd, &pid) ? recv(g->fd, &g->hello, sizeof g->hello, 0) : -1;
+    if (n == sizeof g->hello && mccl_hello_good(&g->hello, &d->id))
         return true;
-    close(g->fd);
+    if (n < (ssize_t)MCCL_HELLO_PREFIX || !turn_away_foreign(d, g))
+        close(g->fd);
     return false;
 }
 
@@ -188,9 +219,13 @@ static void hear_caller(struct desk *d, struct caller *c)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     c->got += n > 0 ? (size_t)n : 0;
+    struct guest g = {.fd = c->fd, .line = -1, .hello = c->hello};
+    if (n > 0 && c->got >= MCCL_HELLO_PREFIX && turn_away_foreign(d, &g)) { /* whose hello may be shorter */
+        c->fd = -1;
+        return;
+    }
     if (n > 0 && c->got < sizeof c->hello)
         return;
-    struct guest g = {.fd = c->fd, .line = -1, .hello = c->hello};
     c->fd = -1;
     if (n > 0 && mccl_hello_good(&g.hello, &d->id))
         admit(d, &g);
@@ -240,7 +275,7 @@ static void check_time(struct desk *d)
 static void receive_all(struct desk *d)
 {
     struct pollfd p[MCCL_MAX_RANKS + 2 + MCCL_DOOR_PENDING];
-    while (!d->result && (!d->guests || d->here < d->nranks)) {
+    while ((!d->result || mccl_now_ms() < d->until) && (!d->guests || d->here < d->nranks)) {
         int n = 0, calling = 0;
         for (int i = 0; i < d->nranks && d->guests; i++) { /* negative ones are skipped */
             const struct guest *g = &d->guests[i];
@@ -464,12 +499,26 @@ static void introduce(struct desk *d)
     free(cards);
 }
 
+/* Those that are here, and those that come later. */
+static void turn_away_all(struct desk *d)
+{
+    for (int i = 0; i < d->nranks && d->guests; i++)
+        if (d->guests[i].fd >= 0) {
+            turn_away(d, &d->guests[i], d->result);
+            d->guests[i].fd = -1;
+        }
+    d->until = mccl_now_ms() + LATE_MS;
+    receive_all(d);
+}
+
 /* ---- the desk -------------------------------------------------------------------------------------- */
 
 static void *serve(void *arg)
 {
     struct desk *d = arg;
     receive_all(d);
+    if (d->mixed)
+        turn_away_all(d);
     close_door(d); /* before anyone is told to go on, who might come again */
     if (!d->result && spans(d)) {
         if (d->net < 0)

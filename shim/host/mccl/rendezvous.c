@@ -136,8 +136,12 @@ static mcclResult_t receive_reply(int from, struct mccl_reply *reply, int *fd)
         n = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
     *fd = -1;
-    if (n != sizeof *reply)
-        return mcclRemoteError; /* who made the id is gone */
+    if (n != sizeof *reply) {
+        snprintf(reply->reason, sizeof reply->reason,
+                 "who made the id has ended, or takes this rank for one of another version of cumu");
+        return mcclRemoteError;
+    }
+    reply->reason[sizeof reply->reason - 1] = 0;
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
     if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
         memcpy(fd, CMSG_DATA(c), sizeof *fd);
@@ -168,7 +172,10 @@ static mcclResult_t call_by_socket(const struct mccl_hello *me, struct mccl_repl
         return mcclSystemError;
     if (connect(fd, (struct sockaddr *)&name, length))
         r = mcclInvalidUsage;
-    else if (!mccl_same_user(fd, &pid) || send(fd, me, sizeof *me, MSG_NOSIGNAL) != sizeof *me)
+    else if (!mccl_same_user(fd, &pid)) { /* who hears it by TCP then tells all */
+        snprintf(reply->reason, sizeof reply->reason, "another user than this one, %u, made the id", geteuid());
+        r = mcclInvalidUsage;
+    } else if (send(fd, me, sizeof *me, MSG_NOSIGNAL) != sizeof *me)
         r = mcclRemoteError;
     else
         r = reply_comes(fd, pid, silent) ? receive_reply(fd, reply, memory) : mcclRemoteError;
@@ -395,9 +402,20 @@ mcclResult_t mccl_join_while(int silent, mcclComm_t *comm, int nranks, const mcc
     return r;
 }
 
+/* Another version's ids cannot be told from what is no id at all, except by its first bytes. */
+static void tell_foreign_id(const mcclUniqueId *id, int nranks, int rank)
+{
+    struct mccl_hello me = {.nranks = nranks, .rank = rank};
+    char text[MCCL_REASON];
+    memcpy(&me.id, id, sizeof me.id);
+    if (mccl_id_foreign(&me.id, text, sizeof text))
+        tell_why(&me, text);
+}
+
 mcclResult_t mcclCommInitRank(mcclComm_t *comm, int nranks, mcclUniqueId id, int rank)
 {
     int device;
+    tell_foreign_id(&id, nranks, rank);
     if (!comm || nranks < 1 || nranks > MCCL_MAX_RANKS || rank < 0 || rank >= nranks ||
         memcmp(id.internal, mccl_magic, sizeof mccl_magic) != 0)
         return mccl_group_fail(mcclInvalidArgument);

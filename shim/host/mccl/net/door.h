@@ -28,7 +28,9 @@ _Static_assert(sizeof(struct mccl_id) <= MCCL_UNIQUE_ID_BYTES, "an id");
 struct mccl_hello { /* from a rank */
     struct mccl_id id;
     uint32_t order, bytes; /* MCCL_ORDER and MCCL_BYTES: a build that differs is turned away */
-    int32_t nranks, rank, device;
+    int32_t nranks, rank;
+    char release[16]; /* up to here the same in every version since magic 6 */
+    int32_t device;
     int32_t second; /* 0: here I am; 1: I have heard that we are on several hosts */
     uint32_t user;
     int32_t pid;
@@ -41,12 +43,16 @@ struct mccl_hello { /* from a rank */
     uint32_t unused;
     char name[MCCL_NAME];
 };
+#define MCCL_HELLO_PREFIX offsetof(struct mccl_hello, device)
 #define MCCL_ORDER 0x01020304u
 /* Sizes of this and of what lies in shared memory. */
 #define MCCL_BYTES \
     ((uint32_t)(sizeof(struct mccl_hello) + sizeof(struct mccl_shared) + sizeof(struct mccl_member) + \
                 sizeof(struct mccl_mailbox)))
 
+extern const char mccl_release[16];
+
+/* Also of one form in every version: who is turned away for its version reads it. */
 struct mccl_reply {             /* back to it; with the memory's descriptor if result is 0 and by a Unix socket */
     mcclResult_t result;        /* or MCCL_SPANS */
     struct mccl_shared *mapped; /* where it is mapped already, in the same process */
@@ -118,6 +124,10 @@ struct mccl_outcome { /* of it, and then everybody's bytes if result is 0; mcclI
 
 /* parse.c: is what came what it should be? Nothing outside of the bytes given is read. */
 bool mccl_hello_good(const struct mccl_hello *h, const struct mccl_id *id);
+/* Is this, of which the prefix has come, a hello to that door from another build of cumu? Then the text says so. */
+bool mccl_hello_foreign(const struct mccl_hello *h, const struct mccl_id *id, char *text, size_t size);
+/* The same of an id that a rank is given. */
+bool mccl_id_foreign(const struct mccl_id *id, char *text, size_t size);
 bool mccl_frame_good(const struct mccl_frame *f, uint32_t type, size_t most);
 bool mccl_roster_good(const void *at, size_t bytes, int nranks, int *nhosts);
 bool mccl_card_good(const void *at, size_t bytes);
@@ -140,8 +150,8 @@ int mccl_listen_here(struct mccl_place *at);
 /* A descriptor connected to that place, tried for so long; -1. */
 int mccl_connect(const struct mccl_place *to, int patience_ms);
 /* Waits, at most so long, until the kernel says that the interface of this connection runs: after it came up it carries
- * data for some time, up to a second, before it is said to. */
-void mccl_await_link(int fd, int patience_ms);
+ * data for some time, up to a second, before it is said to. False: it does not; true, too, if nothing is known of it. */
+bool mccl_await_link(int fd, int patience_ms);
 /* NCCL_COMM_ID as a place; false if it is not set or no address. */
 bool mccl_place_of_id(struct mccl_place *at);
 void mccl_place_text(const struct mccl_place *at, char *text, size_t size);

@@ -1,10 +1,13 @@
 /* Checks of what comes by the network. Who sent it may be anybody, so that no number in it is believed before it was
  * compared with what there can be. */
+#include <stdio.h>
 #include <string.h>
 
 #include "host/mccl/net/door.h"
 
-const char mccl_magic[8] = "cumumcc5"; /* 5: the version of all that is in door.h and in shared memory */
+const char mccl_magic[8] = "cumumcc6"; /* 6: the version of all that is in door.h and in shared memory */
+const char mccl_release[16] = CUMU_VERSION;
+#define VERSION_AT (sizeof mccl_magic - 1)
 
 /* In a time that does not tell how many bytes were right. */
 bool mccl_same_id(const struct mccl_id *a, const struct mccl_id *b)
@@ -22,7 +25,38 @@ bool mccl_hello_good(const struct mccl_hello *h, const struct mccl_id *id)
 {
     return mccl_same_id(&h->id, id) && h->order == MCCL_ORDER && h->bytes == MCCL_BYTES && h->nranks >= 1 &&
            h->nranks <= MCCL_MAX_RANKS && h->rank >= 0 && h->rank < h->nranks && ends(h->boot, sizeof h->boot) &&
-           ends(h->name, sizeof h->name) && (h->second == 0 || h->second == 1);
+           ends(h->name, sizeof h->name) && ends(h->release, sizeof h->release) && (h->second == 0 || h->second == 1);
+}
+
+bool mccl_hello_foreign(const struct mccl_hello *h, const struct mccl_id *id, char *text, size_t size)
+{
+    struct mccl_id same = h->id; /* which each rank makes for itself if NCCL_COMM_ID names the door */
+    char theirs = h->id.magic[VERSION_AT], mine = mccl_magic[VERSION_AT];
+    same.magic[VERSION_AT] = id->magic[VERSION_AT];
+    if (!mccl_same_id(&same, id) || (theirs == mine && h->order == MCCL_ORDER && h->bytes == MCCL_BYTES))
+        return false;
+    if (h->order != MCCL_ORDER)
+        snprintf(text, size, "a rank comes from a machine of another byte order");
+    else if (theirs < '6' || theirs > '~' || !ends(h->release, sizeof h->release))
+        snprintf(text, size, "rank %d runs an older version of cumu, protocol %c; who made the id runs %s, protocol %c",
+                 h->rank, theirs >= ' ' && theirs <= '~' ? theirs : '?', mccl_release, mine);
+    else
+        snprintf(text, size,
+                 "rank %d runs cumu %s, protocol %c, layout %u; who made the id runs %s, protocol %c, layout %u",
+                 h->rank, h->release, theirs, (unsigned)h->bytes, mccl_release, mine, (unsigned)MCCL_BYTES);
+    for (char *c = text; *c; c++) /* it is printed */
+        *c = *c >= ' ' && *c <= '~' ? *c : '?';
+    return true;
+}
+
+bool mccl_id_foreign(const struct mccl_id *id, char *text, size_t size)
+{
+    char theirs = id->magic[VERSION_AT];
+    if (memcmp(id->magic, mccl_magic, VERSION_AT) != 0 || theirs == mccl_magic[VERSION_AT])
+        return false;
+    snprintf(text, size, "another version of cumu made the id, protocol %c; this is %s, protocol %c",
+             theirs >= ' ' && theirs <= '~' ? theirs : '?', mccl_release, mccl_magic[VERSION_AT]);
+    return true;
 }
 
 bool mccl_frame_good(const struct mccl_frame *f, uint32_t type, size_t most)

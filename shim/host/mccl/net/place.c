@@ -251,24 +251,24 @@ static bool same_address(const struct sockaddr *a, const struct mccl_place *b)
     return place_of(a, &p) && p.family == b->family && memcmp(p.address, b->address, sizeof p.address) == 0;
 }
 
-void mccl_await_link(int fd, int patience_ms)
+bool mccl_await_link(int fd, int patience_ms)
 {
     union address own;
     socklen_t n = sizeof own;
     struct mccl_place here;
     if (getsockname(fd, &own.any, &n) || !place_of(&own.any, &here))
-        return;
-    for (int64_t end = mccl_now_ms() + patience_ms; mccl_now_ms() < end;) {
+        return true;
+    for (int64_t end = mccl_now_ms() + patience_ms;;) {
         struct ifaddrs *all;
         if (getifaddrs(&all))
-            return;
+            return true;
         bool runs = true;
         for (const struct ifaddrs *i = all; i; i = i->ifa_next)
             if (same_address(i->ifa_addr, &here))
                 runs = i->ifa_flags & IFF_RUNNING;
         freeifaddrs(all);
-        if (runs)
-            return;
+        if (runs || mccl_now_ms() >= end)
+            return runs;
         nanosleep(&(struct timespec){0, 2000000}, NULL);
     }
 }

@@ -11,6 +11,7 @@
 
 #define STEP_MS 60000   /* once all ranks have come, for each step of getting to know each other */
 #define LINK_MS 5000    /* for the network to be in order, once one message has come through it */
+#define OPENINGS 5      /* of a worker, when the link comes and goes */
 #define PATIENCE_MS 300 /* for news of a rank that cannot be reached */
 
 static void *zeroed(size_t n, size_t size) { return calloc(n ? n : 1, size); }
@@ -47,6 +48,22 @@ static bool take_seats(struct mccl_net *n, const void *roster, int nhosts)
     return true;
 }
 
+/* UCX leaves out a device that does not run: a worker that was opened while the link was away is opened once more. */
+static struct mccl_wire *open_wire(struct mccl_net *n, int door, char *reason)
+{
+    struct mccl_wire *w = NULL;
+    for (int i = 0; i < OPENINGS; i++) {
+        mccl_wire_close(w);
+        bool runs = mccl_await_link(door, LINK_MS);
+        w = mccl_wire_open(n->comm->nranks, n->comm->rank, reason, MCCL_REASON);
+        if (w && runs && mccl_await_link(door, 0))
+            break;
+    }
+    if (w)
+        reason[0] = 0;
+    return w;
+}
+
 /* What this rank tells the others. */
 static struct mccl_card *make_card(struct mccl_net *n, int door, size_t *size, int *listener, char *reason)
 {
@@ -55,8 +72,7 @@ static struct mccl_card *make_card(struct mccl_net *n, int door, size_t *size, i
     int rank = n->comm->rank;
     struct mccl_card card = {0};
     if (n->nhosts > 1) {
-        mccl_await_link(door, LINK_MS); /* UCX leaves out a device that does not run */
-        n->wire = mccl_wire_open(n->comm->nranks, rank, reason, MCCL_REASON);
+        n->wire = open_wire(n, door, reason);
         if (!n->wire)
             return NULL;
         address = mccl_wire_address(n->wire, &bytes);

@@ -24,6 +24,7 @@ void mccl_who(struct mccl_hello *h)
     h->boot[strcspn(h->boot, "\n")] = 0;
     h->order = MCCL_ORDER;
     h->bytes = MCCL_BYTES;
+    memcpy(h->release, mccl_release, sizeof h->release);
     h->user = geteuid();
     h->pid = getpid();
     h->pids = namespace_of("/proc/self/ns/pid"); /* 0 if nobody tells */
