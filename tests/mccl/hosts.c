@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -80,6 +81,40 @@ static void cut_off(struct rank *r)
         nap(1.5);
         RANK(r, system("ip link set eth7 up") == 0);
     }
+}
+
+/* What the library's calls of it come to: while `scarce`, sockets take what they do in parts, or nothing for a while, as
+ * those do whose reader is stopped. */
+static _Atomic bool scarce;
+
+__attribute__((visibility("default"))) ssize_t send(int fd, const void *from, size_t n, int flags)
+{
+    static _Atomic unsigned calls;
+    if (scarce && flags & MSG_DONTWAIT) {
+        unsigned seed = ++calls * 2654435761u, some = (unsigned)rand_r(&seed) % 3;
+        n = some == 0 ? 0 : some == 1 ? n : (size_t)rand_r(&seed) % n;
+        if (!n) {
+            errno = EAGAIN;
+            return -1;
+        }
+    }
+    return sendto(fd, from, n, flags, NULL, 0);
+}
+
+/* Ranks say that they live in parts of messages; the reason of a failure comes all the same. */
+static void in_parts(struct rank *r)
+{
+    int *x = device_bytes(r, 1 << 20);
+    memset(x, 0, 1 << 20);
+    sum(r, x, 1000);
+    scarce = true;
+    for (int i = 0; i < 20; i++) {
+        nap(0.05);
+        sum(r, x, 1000);
+    }
+    if (r->rank == r->nranks - 1)
+        _exit(0);
+    notice(r, x, seconds());
 }
 
 static void never_comes(struct rank *r)
@@ -260,6 +295,10 @@ int main(void)
     report(noticed != MAP_FAILED && team_run(PROCESSES, 3, true, stopped, noticed), "a rank stops");
     if (getenv("TEAM_HOSTS"))
         report(team_run(PROCESSES, 4, true, cut_off, NULL), "the link between the hosts goes down");
+    for (int i = 2; i <= 4; i++) {
+        team_doom(i - 1);
+        report(team_run(PROCESSES, i, true, in_parts, NULL), "%d ranks whose sockets take messages in parts", i);
+    }
     mcclUniqueId ids[6];
     int way[2];
     pid_t maker = make_ids(ids, 6, way);

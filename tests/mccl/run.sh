@@ -50,6 +50,15 @@ if plug_in_hosts 4; then
         "$mccl/any_time" 200 6
     check "reunions, two namespaces" 0 'mccl reunion: [0-9]* checks, 0 failed' -- "$mccl/reunion"
     check "sends and receives, two namespaces" 0 'mccl transfers: [0-9]* checks, 0 failed' -- "$mccl/transfers"
+    flaps=${hosts#* }
+    flaps=${flaps%% *}
+    while sleep 0.3; do # until the namespace is gone
+        ip -n "$flaps" link set eth7 down && sleep 0.1 && ip -n "$flaps" link set eth7 up || break
+    done 2>/dev/null &
+    flap=$!
+    CUMU_NCCL_SILENCE_MS=5000 check "ranks meet while a link comes and goes" 0 'mccl meet: [0-9]* checks, 0 failed' -- \
+        "$mccl/meet" 4 20
+    kill $flap
 else
     echo "skip mccl over namespaces: not permitted to make them"
 fi

@@ -150,7 +150,7 @@ int mccl_listen_here(struct mccl_place *at);
 /* A descriptor connected to that place, tried for so long; -1. */
 int mccl_connect(const struct mccl_place *to, int patience_ms);
 /* Waits, at most so long, until the kernel says that the interface of this connection runs: after it came up it carries
- * data for some time, up to a second, before it is said to. False: it does not; true, too, if nothing is known of it. */
+ * data for some time, up to a second, before it is said to. False: it does not. True, too, if nothing is known. */
 bool mccl_await_link(int fd, int patience_ms);
 /* NCCL_COMM_ID as a place; false if it is not set or no address. */
 bool mccl_place_of_id(struct mccl_place *at);

@@ -27,6 +27,8 @@ struct link {
     int64_t heard;
     size_t got;
     struct mccl_saying in;
+    char *unsent; /* what did not fit into the socket's buffer, beginning within a message */
+    size_t nunsent;
 };
 
 struct mccl_star {
@@ -52,11 +54,48 @@ static void cut(struct link *l)
 {
     if (l->fd >= 0)
         close(l->fd);
+    free(l->unsent);
+    l->unsent = NULL;
+    l->nunsent = 0;
     l->fd = -1;
     l->got = 0;
 }
 
-static void say(struct mccl_star *s, const struct link *l, enum mccl_word word, int rank)
+/* An error is found by who listens. */
+static size_t push(const struct link *l, const void *from, size_t n)
+{
+    ssize_t sent = send(l->fd, from, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return sent > 0 ? (size_t)sent : 0;
+}
+
+static void push_unsent(struct link *l)
+{
+    size_t n = l->nunsent ? push(l, l->unsent, l->nunsent) : 0;
+    if (n)
+        memmove(l->unsent, l->unsent + n, l->nunsent -= n);
+}
+
+/* One whole message, or for later what a reader that has stopped leaves no room for. A beat is only worth something
+ * now. */
+static void deliver(struct link *l, const struct mccl_saying *out)
+{
+    push_unsent(l);
+    if (l->nunsent && out->word == MCCL_BEAT)
+        return;
+    size_t sent = l->nunsent ? 0 : push(l, out, sizeof *out), left = sizeof *out - sent;
+    if (!left || (!sent && out->word == MCCL_BEAT))
+        return;
+    char *more = realloc(l->unsent, l->nunsent + left);
+    if (!more) { /* a part of a message would make all that follows noise */
+        shutdown(l->fd, SHUT_RDWR);
+        return;
+    }
+    memcpy(more + l->nunsent, (const char *)out + sent, left);
+    l->unsent = more;
+    l->nunsent += left;
+}
+
+static void say(struct mccl_star *s, struct link *l, enum mccl_word word, int rank)
 {
     const struct mccl_shared *m = s->net->comm->shared;
     struct mccl_saying out = {.word = word, .rank = rank};
@@ -70,9 +109,7 @@ static void say(struct mccl_star *s, const struct link *l, enum mccl_word word, 
         out.result = (int32_t)m->failed;
         snprintf(out.reason, sizeof out.reason, "%s", m->reasoned == 2 ? m->reason : "another rank could not go on");
     }
-    /* What does not fit into the socket's buffer is for somebody who does not listen. */
-    if (send(l->fd, &out, sizeof out, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof out)
-        return;
+    deliver(l, &out);
 }
 
 static void say_all(struct mccl_star *s, enum mccl_word word, int rank)
@@ -116,7 +153,7 @@ static void take_in(struct mccl_star *s, struct link *l)
         cut(l);
         return;
     }
-    *to = *l;
+    *to = *l; /* which has not been told anything yet */
     to->rank = rank;
     l->fd = -1;
     l->got = 0;
@@ -254,14 +291,19 @@ static void take_leave(struct mccl_star *s)
     for (int i = 0; i < s->nlinks; i++)
         if (s->links[i].fd >= 0 && s->links[i].rank >= 0) {
             say(s, &s->links[i], MCCL_LEAVES, rank);
-            shutdown(s->links[i].fd, SHUT_WR);
             s->net->left[s->links[i].rank] = true; /* no reason to complain */
         }
     for (bool any = true; any && mccl_now_ms() < end;) {
         any = false;
         for (int i = 0; i < s->nlinks; i++) {
-            s->polls[i] = (struct pollfd){.fd = s->links[i].rank < 0 ? -1 : s->links[i].fd, .events = POLLIN};
+            struct link *l = &s->links[i];
+            s->polls[i] = (struct pollfd){.fd = l->rank < 0 ? -1 : l->fd, .events = POLLIN};
             any = any || s->polls[i].fd >= 0;
+            if (s->polls[i].fd < 0)
+                continue;
+            push_unsent(l);
+            if (!l->nunsent)
+                shutdown(l->fd, SHUT_WR);
         }
         if (any && poll(s->polls, (nfds_t)s->nlinks, END_MS / 10) <= 0)
             continue;

@@ -22,6 +22,9 @@ bool mccl_wire_truncated(int status) { return status == UCS_ERR_MESSAGE_TRUNCATE
 
 /* ---- a worker ---------------------------------------------------------------------------------- */
 
+#define AGAIN_MS 100  /* before a greeting that was not answered is sent again */
+#define RENEW_MS 3000 /* how long a way that breaks meanwhile is made anew: the link may have gone and come */
+
 enum note { GREETING, GREETED, FAREWELL, HEARD, TAKEN, NOTES };
 enum { NOTE_ID, PUT_ID }; /* of active messages */
 struct note_header {      /* of an active message: I can reach you, I have sent all; and the answers */
@@ -52,6 +55,7 @@ struct mccl_wire {
     _Atomic unsigned moves; /* how often something moved */
     bool known;             /* others have the address: they may be making ways to here */
     bool settled;           /* all ranks have greeted each other */
+    bool lost;              /* a way that broke before is left as it is */
     void (*take)(void *, const struct mccl_put *, const void *, size_t);
     void *taker;
     struct mccl_flight *flights;
@@ -129,10 +133,11 @@ static ucs_status_t put_came(void *wire, const void *header, size_t size, void *
     return UCS_OK;
 }
 
-static void broke(void *peer, ucp_ep_h ep, ucs_status_t status)
+static void broke(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
-    (void)ep;
-    ((struct peer *)peer)->broken = status;
+    struct peer *p = arg;
+    if (ep == p->ep) /* and none that was given up before */
+        p->broken = status;
 }
 
 static ucs_status_t begin(struct mccl_wire *w)
@@ -389,13 +394,33 @@ static int64_t now_ms(void)
 
 static bool answered(const struct peer *p, enum note note) { return note == GREETING ? p->greeted : p->heard; }
 
+/* Who greets may have begun while the link was away. The way that broke stays as it is (can_close), and another one is
+ * made; what was asked by the first one may be lost. lock held. */
+static void renew(struct mccl_wire *w, int peer)
+{
+    struct peer *p = &w->peer[peer];
+    w->lost = w->lost || p->ep;
+    p->ep = NULL;
+    p->broken = 0;
+}
+
+static void renew_all(struct mccl_wire *w, enum note note, const bool *peers)
+{
+    for (int i = 0; i < w->nranks; i++)
+        if (peers[i] && !answered(&w->peer[i], note)) {
+            if (w->peer[i].broken)
+                renew(w, i);
+            send_note(w, i, note);
+        }
+}
+
 /* Sends the note to some peers, those it has a way to if NULL, and waits for their answers, but not for those that are
  * `gone`, which changes meanwhile. False: one of the peers asked for, `*who`, cannot be reached, or time is up and it
  * has not answered. */
 static bool ask(struct mccl_wire *w, enum note note, const bool *peers, const _Atomic bool *gone, int patience_ms,
                 bool (*give_up)(void *), void *arg, int *who)
 {
-    int64_t end = now_ms() + patience_ms;
+    int64_t began = now_ms(), end = began + patience_ms, again = began + AGAIN_MS;
     bool all = false, broken = false;
     pthread_mutex_lock(&w->lock);
     for (int i = 0; i < w->nranks; i++)
@@ -403,12 +428,16 @@ static bool ask(struct mccl_wire *w, enum note note, const bool *peers, const _A
             send_note(w, i, note);
     while (!all && !broken && now_ms() < end && !give_up(arg)) {
         move(w);
+        if (note == GREETING && now_ms() > again && again < began + RENEW_MS) {
+            renew_all(w, note, peers);
+            again += AGAIN_MS;
+        }
         all = true;
         for (int i = w->nranks - 1; i >= 0 && !broken; i--)
             if ((peers ? peers[i] : w->peer[i].ep && !w->peer[i].broken) && !(gone && gone[i]) &&
                 !answered(&w->peer[i], note)) {
                 all = false;
-                broken = w->peer[i].broken != 0;
+                broken = w->peer[i].broken && (note != GREETING || again >= began + RENEW_MS);
                 *who = i;
             }
         if (!all && !broken) {
@@ -486,7 +515,7 @@ static bool can_close(const struct mccl_wire *w)
     for (int i = 0; i < w->nranks; i++)
         if (w->peer[i].ep && !w->peer[i].greeted && !w->peer[i].heard)
             return false;
-    return w->settled || !w->known;
+    return !w->lost && (w->settled || !w->known);
 }
 
 void mccl_wire_known(struct mccl_wire *w) { w->known = true; }
