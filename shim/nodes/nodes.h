@@ -1,7 +1,8 @@
 /* The files by which programs recognise NVIDIA's driver (/dev/nvidia0, /proc/driver/nvidia/version, ...), answered in
  * a process that `cumu run` started: nothing is created on the machine. The library is preloaded, so calls inside the C
  * library are not seen (glob is given functions of ours, glob.c). A real file always wins: only what is not there is
- * looked up. And programs of NVIDIA's that a process starts become ours (exec.c). */
+ * looked up. And programs of NVIDIA's that a process starts become ours (exec.c); handlers of
+ * signals are counted (signals.c). */
 #ifndef CUMU_NODES_H
 #define CUMU_NODES_H
 

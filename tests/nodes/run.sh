@@ -13,6 +13,11 @@ check "nothing for who has not opted in" 0 '^ok no device is seen$' -- \
     env LD_PRELOAD="$(realpath "$B")/lib/cumu/libcumu-nodes.so" "$tmp/looks" 0
 check "a shell and what it starts see them" 0 '^char$' 'Kernel Module' -- "$cumu" run --backend host sh -c \
     'if [ -c /dev/nvidia0 ]; then echo char; fi; cat /proc/driver/nvidia/version'
+"${CC:-cc}" -std=gnu11 -O1 -w -o "$tmp/signals" "$(dirname "$0")/signals.c" -ldl
+for jit in 0 wait; do
+    check "handlers that the program installs between launches, CUMU_JIT=$jit" 0 '^ok 60 rounds' -- \
+        env CUMU_JIT=$jit "$cumu" run --backend host "$tmp/signals" "${NODES_SEED:-1}" 60
+done
 if command -v python3 >/dev/null 2>&1; then
     check "Python sees them" 0 '^True False$' "^\['nvidia0'\]$" -- "$cumu" run --backend host python3 -c '
 import glob, os

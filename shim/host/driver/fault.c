@@ -1,5 +1,6 @@
 /* Faults of kernels and of the maths libraries' calls (task.c): memory faults of our own threads are caught and turned
  * into the launch's error; everybody else's go to the handler that the process had. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "host/driver/kernel.h"
 #include "host/driver/memcheck.h"
 
+#define LOOKS_EVERY 32            /* launches, where the program's handlers are counted */
 #define KERNEL_STACK (256u << 10) /* what an object may take of the stack it is called on */
 
 /* The handler calls that chain now, by their siginfo. Left set when the application's handler jumps out, so a new
@@ -80,13 +82,28 @@ static bool armed(int sig)
     return !sigaction(sig, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault;
 }
 
+/* libcumu-nodes's number of handlers that the program has installed (nodes/signals.c); NULL where nobody counts. */
+static const _Atomic unsigned *changes;
+static pthread_once_t changes_once = PTHREAD_ONCE_INIT;
+static void find_changes(void) { changes = dlsym(RTLD_DEFAULT, "cumu_signal_changes"); }
+
 /* The application may install its own handlers at any time, so every launch looks: at SIGSEGV, as a
- * look is a system call, a sixth of a launch. Who handles SIGBUS handles that too, and it is nearly
- * all that a kernel raises. */
+ * look is a system call, a third of a small launch. Who handles SIGBUS handles that too, and it is nearly
+ * all that a kernel raises. Where handlers are counted, one look is good until there is another: but for programs
+ * that do without the C library for it, whose handler is found by one of the next launches. */
 void host_fault_arm(void)
 {
-    if (armed(SIGSEGV))
+    static _Atomic unsigned seen, launches;
+    (void)pthread_once(&changes_once, find_changes);
+    unsigned now = changes ? atomic_load_explicit(changes, memory_order_acquire) : 0;
+    unsigned launch = atomic_load_explicit(&launches, memory_order_relaxed);
+    atomic_store_explicit(&launches, launch + 1, memory_order_relaxed); /* a launch that is not counted does no harm */
+    if (changes && launch % LOOKS_EVERY && now == atomic_load_explicit(&seen, memory_order_acquire))
         return;
+    if (armed(SIGSEGV)) {
+        atomic_store_explicit(&seen, now, memory_order_release);
+        return;
+    }
     for (size_t i = 0; i < NSIGNALS; i++) {
         if (armed(signals[i]))
             continue;

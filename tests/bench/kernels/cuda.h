@@ -17,7 +17,15 @@
     F(cuMemcpyDtoH_v2, (void *, uint64_t, size_t)) \
     F(cuLaunchKernel, \
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **)) \
-    F(cuStreamSynchronize, (void *))
+    F(cuStreamSynchronize, (void *)) \
+    F(cuStreamCreate, (void **, unsigned)) \
+    F(cuStreamBeginCapture_v2, (void *, int)) \
+    F(cuStreamEndCapture, (void *, void **)) \
+    F(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long)) \
+    F(cuGraphLaunch, (void *, void *)) \
+    F(cuMemAllocAsync, (uint64_t *, size_t, void *)) \
+    F(cuMemFreeAsync, (uint64_t, void *)) \
+    F(cuCtxSynchronize, (void))
 
 struct cuda {
 #define F(name, args) int(*name) args;

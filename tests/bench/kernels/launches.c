@@ -129,13 +129,106 @@ static const char waiting_ptx[] =
     ".reg .b64 %a; .reg .u32 %r; .reg .pred %p; mov.u64 %a, v;\n"
     "L: ld.volatile.global.u32 %r, [%a]; setp.ne.u32 %p, %r, 0; @%p bra L; ret; }\n";
 
+static double by_launch(double begin) { return (now_ms(CLOCK_MONOTONIC) - begin) * 1e3 / LAUNCHES; }
+
+static void launch_block(void *kernel, void *stream, void **args)
+{
+    cuda_check(cu.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, args, NULL), "cuLaunchKernel");
+}
+
+enum { STREAMS = 64 };
+static void *streams[STREAMS];
+
+/* One block that does nothing, LAUNCHES times before a synchronisation: in one stream, and in many in turn. */
+static double time_small(void *kernel, unsigned nstreams)
+{
+    double us[ROUNDS];
+    for (int r = 0; r < ROUNDS; r++) {
+        double begin = now_ms(CLOCK_MONOTONIC);
+        for (unsigned i = 0; i < LAUNCHES; i++)
+            launch_block(kernel, nstreams ? streams[i % nstreams] : NULL, NULL);
+        cuda_check(cu.cuCtxSynchronize(), "cuCtxSynchronize");
+        us[r] = by_launch(begin);
+    }
+    return median(us, ROUNDS);
+}
+
+/* A graph of LAUNCHES such nodes, one behind the other, and what one of them costs. */
+static double time_graph(void *kernel)
+{
+    double us[ROUNDS];
+    void *graph, *exec;
+    cuda_check(cu.cuStreamBeginCapture_v2(streams[0], 0), "cuStreamBeginCapture");
+    for (int i = 0; i < LAUNCHES; i++)
+        launch_block(kernel, streams[0], NULL);
+    cuda_check(cu.cuStreamEndCapture(streams[0], &graph), "cuStreamEndCapture");
+    cuda_check(cu.cuGraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiate");
+    for (int r = 0; r < ROUNDS; r++) {
+        double begin = now_ms(CLOCK_MONOTONIC);
+        cuda_check(cu.cuGraphLaunch(exec, streams[0]), "cuGraphLaunch");
+        cuda_check(cu.cuStreamSynchronize(streams[0]), "cuStreamSynchronize");
+        us[r] = by_launch(begin);
+    }
+    return median(us, ROUNDS);
+}
+
+/* Stream-ordered allocation of 4 KiB, a launch that might use it, and its release. */
+static double time_allocation(void *kernel)
+{
+    double us[ROUNDS];
+    uint64_t p;
+    for (int r = 0; r < ROUNDS; r++) {
+        double begin = now_ms(CLOCK_MONOTONIC);
+        for (int i = 0; i < LAUNCHES; i++) {
+            cuda_check(cu.cuMemAllocAsync(&p, 4096, streams[0]), "cuMemAllocAsync");
+            launch_block(kernel, streams[0], NULL);
+            cuda_check(cu.cuMemFreeAsync(p, streams[0]), "cuMemFreeAsync");
+        }
+        cuda_check(cu.cuStreamSynchronize(streams[0]), "cuStreamSynchronize");
+        us[r] = by_launch(begin);
+    }
+    return median(us, ROUNDS);
+}
+
+/* Grids of one long block, each in a stream of its own, to the same in one stream: less is better, down to one by
+ * the number of CPUs. */
+static double time_beside(void *kernel)
+{
+    enum { GRIDS = 8, TIMES = 7 };
+    double ratio[TIMES];
+    int loops = 20000;
+    void *args[] = {&loops};
+    launch_block(kernel, NULL, args);
+    cuda_check(cu.cuCtxSynchronize(), "cuCtxSynchronize");
+    for (int r = 0; r < TIMES; r++) {
+        double ms[2];
+        for (int many = 0; many < 2; many++) {
+            double begin = now_ms(CLOCK_MONOTONIC);
+            for (int i = 0; i < GRIDS; i++)
+                launch_block(kernel, streams[many * i], args);
+            cuda_check(cu.cuCtxSynchronize(), "cuCtxSynchronize");
+            ms[many] = now_ms(CLOCK_MONOTONIC) - begin;
+        }
+        ratio[r] = ms[1] / ms[0];
+    }
+    return median(ratio, TIMES);
+}
+
 /* Launch and synchronisation of a small grid: of a kernel that does nothing, of one that must run on
  * another thread, and two plain threads. */
 int ask_launch(char **names)
 {
     (void)names;
     cuda_open();
-    printf("bench launch.small_grid_sync %.2f us\n", time_launch(cuda_kernel(empty_ptx, "k")));
+    void *empty = cuda_kernel(empty_ptx, "k");
+    for (int i = 0; i < STREAMS; i++)
+        cuda_check(cu.cuStreamCreate(&streams[i], 1), "cuStreamCreate");
+    printf("bench launch.small_grid_sync %.2f us\n", time_launch(empty));
+    printf("bench launch.small %.3f us\n", time_small(empty, 0));
+    printf("bench launch.small_64_streams %.3f us\n", time_small(empty, STREAMS));
+    printf("bench launch.graph_node %.3f us\n", time_graph(empty));
+    printf("bench launch.async_allocation %.3f us\n", time_allocation(empty));
+    printf("bench launch.one_block_grids_beside %.2f ratio\n", time_beside(cuda_kernel(loop_ptx, "k")));
     printf("bench launch.handed_over_sync %.2f us\n", time_launch(cuda_kernel(waiting_ptx, "k")));
     printf("bench launch.thread_handoff %.2f us\n", time_handoff());
     return 0;
