@@ -360,14 +360,15 @@ static void normalises(int type)
                       (d[i] - db[f] / m - (x.v[i] - mean[f]) * inv[f] * ds[f] / m) +
                   (plain ? 0 : dx.v[i]);
     }
-    OK(cudnnBatchNormalizationBackwardEx(handle, mode, ops, &alpha, &beta, &one, &zero, x.desc, x.at, y.desc, y.at,
-                                         dy.desc, dy.at, dz.desc, dz.at, dx.desc, dx.at, p[0].desc, p[0].at, p[1].at,
-                                         p[6].at, p[7].at, eps, upto(2) ? p[4].at : NULL, NULL, a, NULL, 0, NULL,
-                                         0) == BAD
-           ? cudnnBatchNormalizationBackwardEx(handle, mode, ops, &alpha, &beta, &one, &zero, x.desc, x.at, y.desc,
-                                               y.at, dy.desc, dy.at, dz.desc, dz.at, dx.desc, dx.at, p[0].desc, p[0].at,
-                                               p[1].at, p[6].at, p[7].at, eps, p[4].at, p[5].at, a, NULL, 0, NULL, 0)
-           : 0);
+    /* By the forward call's statistics or, without them, by its own; one of the two alone is refused. */
+#define BACKWARD(mean, inverse) \
+    cudnnBatchNormalizationBackwardEx(handle, mode, ops, &alpha, &beta, &one, &zero, x.desc, x.at, y.desc, y.at, \
+                                      dy.desc, dy.at, dz.desc, dz.at, dx.desc, dx.at, p[0].desc, p[0].at, p[1].at, \
+                                      p[6].at, p[7].at, eps, mean, inverse, a, NULL, 0, NULL, 0)
+    IS(upto(2) ? BACKWARD(p[4].at, NULL) : BACKWARD(NULL, p[5].at), BAD);
+    const bool kept = upto(2);
+    OK(BACKWARD(kept ? p[4].at : NULL, kept ? p[5].at : NULL));
+#undef BACKWARD
     OK(cudaDeviceSynchronize());
     if (type == F32 || type == F64) { /* of halves the result's sign may be lost */
         same(&dx, grad, 8, "batch normalisation's gradient");

@@ -18,7 +18,7 @@ for t in convolution layers rnn rnn.8 legacy convolution.8 legacy.8 graph graph.
 done
 # While memory runs out: of each program's allocations a few fail, each in a run of its own. The first that the program
 # notices is a call's status, not a wrong number, and it does not crash.
-for t in norms legacy heads fused vectors rnn pieces graph; do
+for t in layers norms legacy heads fused vectors rnn pieces graph; do
     "${CC:-cc}" -std=gnu11 -O1 -w -I"$here" -I"$B/gen" -o "$tmp/$t.failing" "$here/$t.c" "$here/../lib/fail_at.c" \
         "$B/lib/cumu/facade/libcudnn.so.9" "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -lm
     all=$(TEST_FAIL_AT=0 "$cumu" run --backend host -- "$tmp/$t.failing" | sed -n 's/^# allocations //p')
