@@ -45,8 +45,23 @@ static mcclResult_t make(struct rank *r, const struct call *c, char *x, char *y)
     }
 }
 
+static bool transfers(const struct call *c) { return c->kind == SEND || c->kind == RECV; }
+
+/* Of a short call: those whose data this rank needs call the same, or there are none. It may be done, rightly, before the
+ * others have begun. */
+static bool has_all_it_needs(const struct rank *r, const struct pair *p)
+{
+    const struct call *c = r->rank == p->odd ? &p->other : &p->usual;
+    if (c->count > 8192)
+        return false;
+    if (c->kind == BROADCAST)
+        return r->rank == c->root || (r->rank == p->odd) == (c->root == p->odd);
+    return c->kind == REDUCE && r->rank != c->root;
+}
+
 /* A call that is not done must be heard of: by its own result if the communicator had failed already, or by the
- * next wait for its stream, even if the context was waited for first. */
+ * next wait for its stream, even if the context was waited for first. One that has right data is done; its communicator
+ * fails nevertheless, whatever this rank does next, once another has called something else with the same number. */
 static void disagree(struct rank *r)
 {
     const struct pair *p = r->arg;
@@ -59,9 +74,11 @@ static void disagree(struct rank *r)
     if (!e && p->late)
         (void)musaDeviceSynchronize();
     musaError_t told = musaStreamSynchronize(r->stream);
+    const bool may_be_done = per_host || has_all_it_needs(r, p);
     /* Both: the calls before, if this rank is late. */
-    RANK(r, told == musaErrorIllegalState || (e && !told) || (per_host && !told));
-    if (per_host && !told && !e) { /* done, as far as this rank can tell: then the next call fails */
+    RANK(r, told == musaErrorIllegalState || (e && !told) || (may_be_done && !told));
+    if ((per_host || (may_be_done && transfers(&p->other))) && !told &&
+        !e) { /* done, as far as this rank can tell: then the next call fails */
         (void)mcclAllReduce(x, x, 1, mcclInt32, mcclSum, r->comm, r->stream);
         (void)musaStreamSynchronize(r->stream);
     }

@@ -3,9 +3,11 @@
  *   staged                  through the ranks' staging areas: small ones, and memory that others cannot map
  *   direct                  every rank does its slice of the work in all ranks' buffers: each source is
  *                           read once and each destination written once, by whoever has it in its cache
- * No rank is done before all have begun the same: two that each take themselves for the root of a broadcast
- * would not notice otherwise. Of the later chunks of a staged one, a rank waits only for those whose data it needs,
- * and may be MCCL_AHEAD of them ahead of the others, whose counters say what they are done with.
+ * A rank may be MCCL_AHEAD collectives or chunks ahead of the others, whose counters say what they are done with. No rank
+ * is done before all have begun the same, so that those which call different things find out; but in later chunks, and
+ * in a short broadcast, it waits only for those whose data it needs. Then who takes itself for the root says so in a
+ * place that all roots share: two that do are found by the second one, whoever takes something else for the root or
+ * calls something else reads what one of them says.
  * Direct ones end with a barrier, because a caller may reuse its buffers at once. */
 #include <string.h>
 
@@ -107,22 +109,50 @@ static void done(struct view *v)
     mccl_notify(v->c);
 }
 
-/* Waits until the ranks that give, or all of them, have published this number, and checks that they
- * mean the same. */
+/* Does that rank, which has published this number, mean the same? */
+static mcclResult_t compare(const struct view *v, int i)
+{
+    mcclComm_t c = v->c;
+    if (post(v, i)->history == c->history)
+        return mcclSuccess;
+    return mccl_disagree(c, &c->shared->member[c->rank].what[v->slot], i, &c->shared->member[i].what[v->slot]);
+}
+
+/* Does this rank need that one's data, or word? */
+static bool needs(const struct view *v, int i)
+{
+    return v->job->kind == MCCL_BROADCAST ? i == v->job->root && i != v->c->rank : true;
+}
+
+/* Of a short broadcast this rank is about to publish its part as the root: no other one may be. In their order roots
+ * come one after the other, as each has had the data of the one before. */
+static mcclResult_t enter_root(const struct view *v)
+{
+    mcclComm_t c = v->c;
+    uint64_t before = atomic_exchange(&c->shared->rooted, v->number << 8 | (uint64_t)c->rank);
+    int other = (int)(before & 255);
+    if (before >> 8 < v->number || other == c->rank)
+        return mcclSuccess;
+    mcclResult_t r = mccl_wait(c, &post(v, other)->number, v->number, other);
+    return r ? r : compare(v, other);
+}
+
+/* Waits until the ranks that this one needs, or all of them, have published this number, and checks that they mean the
+ * same. */
 static mcclResult_t gather(struct view *v, bool all)
 {
     mcclComm_t c = v->c;
     bool every = true;
     for (int i = 0; i < c->nranks; i++) {
-        if (!all && !gives(v->job, i)) {
+        if (!all && !needs(v, i)) {
             every = false;
             continue;
         }
         mcclResult_t r = mccl_wait(c, &post(v, i)->number, v->number, i);
         if (r)
             return r;
-        if (post(v, i)->history != c->history)
-            return mccl_disagree(c, &c->shared->member[c->rank].what[v->slot], i, &c->shared->member[i].what[v->slot]);
+        if ((r = compare(v, i)))
+            return r;
     }
     if (every) /* who has come to this number is done with the one before */
         c->passed = v->number - 1;
@@ -202,6 +232,8 @@ static void give(struct view *v, size_t at, size_t n)
         contribute(v, place(v, v->c->rank, contribution_room(v, n)), at, n);
     if (v->job->op == mcclNumOps)
         v->c->shared->member[v->c->rank].scalar[v->slot] = v->job->scale.host;
+    if (v->job->kind == MCCL_BROADCAST && contributes && !at && enter_root(v))
+        return; /* the communicator has failed, as `get` finds */
     if (contributes || !at)
         publish(v, mine);
 }
@@ -210,8 +242,8 @@ static void give(struct view *v, size_t at, size_t n)
 static mcclResult_t get(struct view *v, size_t at, size_t n)
 {
     mcclComm_t c = v->c;
-    bool receives = gets(v->job, c->rank);
-    mcclResult_t r = receives || !at ? gather(v, !at) : mcclSuccess;
+    bool receives = gets(v->job, c->rank), all = !at && v->job->kind != MCCL_BROADCAST;
+    mcclResult_t r = receives || all ? gather(v, all) : mccl_state(c);
     if (r)
         return r;
     if (receives) {
@@ -409,10 +441,14 @@ bool mccl_begin_collective(struct mccl_job *job)
     return true;
 }
 
-static bool reached(const struct view *v, bool all_done)
+enum point { NEEDED, BEGUN, DONE }; /* those that are needed have begun; all have; all are done */
+
+static bool reached(const struct view *v, enum point point)
 {
     for (int i = 0; i < v->c->nranks; i++) {
-        const _Atomic uint64_t *word = all_done ? &v->c->shared->member[i].done : &post(v, i)->number;
+        if (point == NEEDED && !needs(v, i))
+            continue;
+        const _Atomic uint64_t *word = point == DONE ? &v->c->shared->member[i].done : &post(v, i)->number;
         if (atomic_load_explicit(word, memory_order_acquire) < v->number)
             return false;
     }
@@ -428,7 +464,7 @@ bool mccl_advance_collective(struct mccl_job *job)
     struct view v = view_of(job);
     set_number(&v, job->given);
     if (!job->worked) {
-        if (!reached(&v, false))
+        if (!reached(&v, is_short(&v) ? NEEDED : BEGUN))
             return false;
         if (is_short(&v))
             return true;
@@ -438,7 +474,7 @@ bool mccl_advance_collective(struct mccl_job *job)
         job->worked = true;
         job->result = job->result ? job->result : work_on_offers(&v);
     }
-    return job->result || reached(&v, true);
+    return job->result || reached(&v, DONE);
 }
 
 mcclResult_t mccl_run_collective(struct mccl_job *job)

@@ -528,8 +528,10 @@ static void *serve(void *arg)
         if (!d->result && d->second)
             introduce(d);
     }
-    if (!d->second)
+    if (!d->second) {
+        close_net(d); /* as above */
         answer(d);
+    }
     for (int i = 0; i < d->nranks && d->second; i++) {
         if (d->guests[i].fd >= 0) {
             if (d->result)

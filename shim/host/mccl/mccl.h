@@ -132,6 +132,7 @@ struct mccl_mailbox {                 /* from one rank to one other */
 struct mccl_shared {
     uint32_t nranks;
     uint64_t secret[2];                /* of its ranks' reunions */
+    MCCL_LINE _Atomic uint64_t rooted; /* the last short broadcast's number << 8 | root, as roots say */
     MCCL_LINE _Atomic uint32_t failed; /* mcclResult_t that ended the communicator, 0 */
     _Atomic uint32_t reasoned;         /* 1: a rank writes the reason, 2: it is written */
     char reason[MCCL_REASON];
