@@ -47,8 +47,8 @@ static mcclResult_t make(struct rank *r, const struct call *c, char *x, char *y)
 
 static bool transfers(const struct call *c) { return c->kind == SEND || c->kind == RECV; }
 
-/* Of a short call: those whose data this rank needs call the same, or there are none. It may be done, rightly, before the
- * others have begun. */
+/* Of a short call: those whose data this rank needs call the same, or there are none. It may be done, rightly, before
+ * the others have begun. */
 static bool has_all_it_needs(const struct rank *r, const struct pair *p)
 {
     const struct call *c = r->rank == p->odd ? &p->other : &p->usual;

@@ -65,6 +65,12 @@ done
     unset CUMU_HOST_DEVICES
     OMPI_COMM_WORLD_LOCAL_SIZE=3 check "as many devices as a launcher has ranks" 0 '^PASS' -- \
         $run "$tmp/client" processes 3
+    for nodes in '3' '2,3' '1(x4),3(x2),2'; do
+        SLURM_STEP_TASKS_PER_NODE=$nodes check "by Slurm: $nodes" 0 '^PASS' -- $run "$tmp/client" processes 3
+    done
+    for nodes in '3x' '3(x2' 'three,3' '2(x3),1'; do
+        SLURM_STEP_TASKS_PER_NODE=$nodes check "by Slurm, no or too few: $nodes" 1 FAIL -- $run "$tmp/client" processes 3
+    done
     exit $bad
 ) || bad=1
 check "a tensor-parallel network, forward and backward, and a hierarchical all-reduce" 0 \

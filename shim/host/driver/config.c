@@ -187,6 +187,22 @@ static long highest_visible(void)
     return highest;
 }
 
+/* The largest number of a launcher's text: "4", or Slurm's list of its nodes, "4(x2),3". 0 if it is none. */
+static long most_ranks(const char *text)
+{
+    long most = 0;
+    while (text && *text) {
+        char *end;
+        const long ranks = strtol(text, &end, 10);
+        const char *next = end + strcspn(end, ",");
+        if (end == text || !strchr("(,", *end) || (*end == '(' && next[-1] != ')'))
+            return 0;
+        most = ranks > most ? ranks : most;
+        text = next + (*next == ',');
+    }
+    return most;
+}
+
 /* The number of devices where no one says it: a machine on which a launcher starts several ranks has one for each, and
  * those that CUDA_VISIBLE_DEVICES names. What a launcher says is not ours to refuse. */
 static long default_devices(void)
@@ -196,13 +212,12 @@ static long default_devices(void)
         "OMPI_COMM_WORLD_LOCAL_SIZE", /* Open MPI */
         "MPI_LOCALNRANKS",            /* MPICH, Intel MPI */
         "PMI_LOCAL_SIZE",             /* older MPICH */
+        "SLURM_STEP_TASKS_PER_NODE",  /* of an srun, which sets the next one only where it was asked for so */
         "SLURM_NTASKS_PER_NODE",
     };
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        const char *text = secure_getenv(launchers[i]);
-        char *end;
-        long ranks = text ? strtol(text, &end, 10) : 0;
-        if (ranks < 1 || *end)
+        const long ranks = most_ranks(secure_getenv(launchers[i]));
+        if (ranks < 1)
             continue;
         const long named = highest_visible() + 1, most = named > ranks ? named : ranks;
         return most < HOST_MAX_DEVICES ? most : HOST_MAX_DEVICES;
