@@ -17,7 +17,7 @@
 _Static_assert(offsetof(struct cumu_frame, index) == 56 && offsetof(struct cumu_frame, floating) == 64 &&
                    offsetof(struct cumu_frame, facade) == 192 && offsetof(struct cumu_frame, target) == 208 &&
                    offsetof(struct cumu_frame, stack_size) == 216 && offsetof(struct cumu_frame, result) == 224 &&
-                   offsetof(struct cumu_frame, result_float) == 240 && sizeof(struct cumu_frame) <= 320,
+                   offsetof(struct cumu_frame, result_float) == 240 && sizeof(struct cumu_frame) <= 576,
                "trace_entry.S has these offsets");
 
 static atomic_uint threads;

@@ -24,6 +24,7 @@ void cumu_trace_rearm(void);
 bool cumu_trace_passes(const char *filter, const char *library, const char *name, unsigned thread);
 
 /* What trace_entry.S keeps of a call; its offsets stand there too. */
+enum { CUMU_PARAMS = 256 }; /* bytes that the arguments of a call take at most */
 struct cumu_frame {
     uint64_t general[6], vectors, index, floating[8][2];
     const struct cumu_facade *facade;
@@ -38,7 +39,8 @@ struct cumu_frame {
     bool outermost;                 /* of the profiled calls of its thread */
     uint32_t correlation;           /* of the outermost profiled call of the thread */
     uint64_t kept;                  /* CUPTI's user's own, from a call's begin to its end */
-    void *params;                   /* the arguments as a struct, for CUPTI's user */
+    bool has_params;                /* the arguments as a struct, for CUPTI's user */
+    uint64_t params[CUMU_PARAMS / 8];
 };
 void cumu_trace_before(struct cumu_frame *f);
 void cumu_trace_after(struct cumu_frame *f);
@@ -68,6 +70,7 @@ struct cumu_event {
                                    "graph", "compile" and a kernel's; "nvtx" and the message */
     uint64_t start, duration;   /* in ns: of calls on the host, of kernels and copies on the device */
     bool timed;                 /* duration is known */
+    bool lost;                  /* it is not, though the work is done: no memory, or the events failed */
     unsigned thread, depth;
     long process;
     const struct cumu_prototype *call; /* CALL */

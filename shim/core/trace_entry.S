@@ -3,7 +3,7 @@
 #ifdef __x86_64__
 
 /* struct cumu_frame of trace.h, at -FRAME(%rbp). */
-#define FRAME 320
+#define FRAME 576
 #define GENERAL 0
 #define VECTORS 48
 #define INDEX 56
@@ -27,7 +27,7 @@ cumu_trace_entry: /* %r10: the facade, %r11d: index of the symbol; the rest as t
     .cfi_offset %rbp, -16
     movq %rsp, %rbp
     .cfi_def_cfa_register %rbp
-    subq $FRAME, %rsp /* 16-byte aligned: return address, rbp, 320 */
+    subq $FRAME, %rsp /* 16-byte aligned: return address, rbp, 576 */
     movq %rdi, GENERAL(%rsp)
     movq %rsi, GENERAL+8(%rsp)
     movq %rdx, GENERAL+16(%rsp)

@@ -90,6 +90,7 @@ static void finish(struct work *w, bool done)
     if (!kept)
         (void)mu.muEventDestroy(w->before);
     (void)mu.muEventDestroy(w->after);
+    w->event.lost = !w->event.timed;
     cumu_trace_event(&w->event);
     free(w);
     atomic_fetch_sub(&count, 1);
@@ -240,8 +241,10 @@ void cumu_work_end(void *work, const struct cumu_event *e, bool failed)
     if (s)
         cumu_capture_restore(mode);
     free(s);
-    if (!w && !failed)
+    if (!w && !failed) {
+        now.lost = !cumu_capture_graph((CUstream)(uintptr_t)e->stream, NULL);
         cumu_trace_event(&now);
+    }
     if (!w)
         return;
     pthread_mutex_lock(&lock);

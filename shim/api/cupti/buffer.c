@@ -117,6 +117,8 @@ void cumu_cupti_write(const void *record, size_t size)
     hand_back(&fresh);
 }
 
+void cumu_cupti_lose(void) { atomic_fetch_add(&dropped, cumu_cupti_registered()); }
+
 void cumu_cupti_flush(void)
 {
     struct buffer full = {0};

@@ -109,28 +109,23 @@ static unsigned alignment(const struct cumu_argument *a)
     return a->kind == CUMU_ARG_DIM3 ? 4 : a->size >= 8 ? 8 : a->size ? a->size : 8;
 }
 
-/* What CUPTI calls FUNCTION_params: a member for each argument, laid out as C does. malloc'ed. */
-static void *make_params(const struct function *n, const struct cumu_frame *f)
+/* What CUPTI calls FUNCTION_params: a member for each argument, laid out as C does. They lie in the call's frame: a
+ * callback without them for want of memory would be read through NULL. */
+static void make_params(const struct function *n, struct cumu_frame *f)
 {
     size_t end = 0;
-    for (int fill = 0;; fill = 1) {
-        char *out = fill ? calloc(1, end + 16) : NULL;
-        if (fill && !out)
-            return NULL;
-        end = 0;
-        for (unsigned i = 0; i < n->prototype->count; i++) {
-            const struct cumu_argument *a = &cumu_arguments[n->prototype->first + i];
-            size_t size = a->stars ? 8 : a->size, align = alignment(a);
-            end = (end + align - 1) & ~(align - 1);
-            for (size_t k = 0; fill && k < size; k += 8) {
-                uint64_t part = cumu_call_part(n->prototype, f, i, (unsigned)(k / 8));
-                memcpy(out + end + k, &part, size - k < 8 ? size - k : 8);
-            }
-            end += size;
+    memset(f->params, 0, sizeof f->params);
+    for (unsigned i = 0; i < n->prototype->count; i++) {
+        const struct cumu_argument *a = &cumu_arguments[n->prototype->first + i];
+        size_t size = a->stars ? 8 : a->size, align = alignment(a);
+        end = (end + align - 1) & ~(align - 1);
+        for (size_t k = 0; k < size && end + k + 8 <= sizeof f->params; k += 8) {
+            uint64_t part = cumu_call_part(n->prototype, f, i, (unsigned)(k / 8));
+            memcpy((char *)f->params + end + k, &part, size - k < 8 ? size - k : 8);
         }
-        if (fill)
-            return out;
+        end += size;
     }
+    f->has_params = true;
 }
 
 /* The name of the kernel that it launches. */
@@ -154,8 +149,8 @@ static void tell_api(const struct function *n, struct cumu_frame *f, int site)
     cupti_callback tell = cumu_cupti_callback(n->domain, n->cbid, &user);
     if (!tell || !n->cbid)
         return;
-    if (!f->params)
-        f->params = make_params(n, f);
+    if (!f->has_params)
+        make_params(n, f);
     struct cupti_context c = cumu_cupti_context();
     struct callback_data d = {.site = site,
                               .function = n->symbol->name,
@@ -230,8 +225,11 @@ static void synchronized(const struct function *n, const struct cumu_frame *f, u
             .stream = stream ? cumu_cupti_stream(s) : UINT32_MAX,
             .event = event ? (uint32_t)(cumu_call_argument(n->prototype, f, event - 1) >> 4) : UINT32_MAX,
             .result = (uint32_t)f->result[0]};
-        if (cumu_cupti_kind_on(KIND_SYNCHRONIZATION))
+        bool numbered = (c.id || !c.handle) && r.stream;
+        if (cumu_cupti_kind_on(KIND_SYNCHRONIZATION) && numbered)
             cumu_cupti_write(&r, sizeof r);
+        else if (cumu_cupti_kind_on(KIND_SYNCHRONIZATION))
+            cumu_cupti_lose();
         if (type == SYNC_STREAM)
             tell_synchronized(SYNCHRONIZE_STREAM, c.handle, s);
         if (type == SYNC_CONTEXT)
@@ -288,7 +286,7 @@ static void write_external(uint32_t correlation)
 
 static void profile_before(struct cumu_frame *f)
 {
-    f->params = NULL;
+    f->has_params = false;
     f->kept = 0;
     f->correlation = 0;
     f->outermost = false;
@@ -341,8 +339,6 @@ static void profile_after(struct cumu_frame *f, uint64_t end)
     if (!failed)
         cumu_cupti_copied(n.prototype, f, end);
     tell_api(&n, f, SITE_EXIT);
-    free(f->params);
-    f->params = NULL;
     if (f->outermost)
         call = 0;
 }

@@ -161,6 +161,7 @@ uint32_t cumu_cupti_last(unsigned domain);
 /* ---- buffers (buffer.c) ----------------------------------------------------------------------- */
 
 void cumu_cupti_write(const void *record, size_t size);
+void cumu_cupti_lose(void); /* counts one that could not be made: no memory, no time */
 void cumu_cupti_flush(void);
 bool cumu_cupti_registered(void); /* the program has given its functions */
 
@@ -170,7 +171,7 @@ bool cumu_cupti_registered(void); /* the program has given its functions */
 uint64_t cumu_cupti_time(uint64_t trace_time);
 uint64_t cumu_cupti_now(void);
 uint32_t cumu_cupti_thread(void);
-uint32_t cumu_cupti_stream(const void *stream);
+uint32_t cumu_cupti_stream(const void *stream); /* 0: no memory */
 struct cupti_context {
     uint32_t id, device;
     void *handle;
@@ -178,7 +179,7 @@ struct cupti_context {
 };
 /* The calling thread's; zeros when it has none. */
 struct cupti_context cumu_cupti_context(void);
-/* Of that handle; of the calling thread when it is NULL. */
+/* Of that handle; of the calling thread when it is NULL. Without memory it has no number. */
 struct cupti_context cumu_cupti_context_of(const void *handle);
 /* The call that the thread is in (call.c), or a number of its own. */
 uint32_t cumu_cupti_correlation(void);

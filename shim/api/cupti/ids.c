@@ -41,9 +41,9 @@ static struct id number(const void *handle, uint64_t context, bool *fresh)
         if (hmap_added(made)) {
             i = made;
             made = NULL;
+            if (fresh)
+                *fresh = true;
         }
-        if (fresh)
-            *fresh = true;
     }
     if (i)
         copy = *i;
@@ -74,7 +74,7 @@ struct cupti_context cumu_cupti_context(void)
     if (mu.muCtxGetCurrent(&now) != MUSA_SUCCESS || !now)
         return (struct cupti_context){0};
     last.fresh = false;
-    if (last.handle != now) {
+    if (last.handle != now || !last.id) {
         bool fresh = false;
         last = (struct cupti_context){.id = number(now, 0, &fresh).id, .device = device_of(now), .handle = now};
         last.fresh = fresh;
@@ -183,7 +183,7 @@ int wrap_cuptiGetContextId(void *context, unsigned *id)
     if (!context)
         return CUPTI_ERROR_INVALID_CONTEXT;
     *id = number(context, 0, NULL).id;
-    return CUPTI_SUCCESS;
+    return *id ? CUPTI_SUCCESS : CUPTI_ERROR_OUT_OF_MEMORY;
 }
 
 int wrap_cuptiGetDeviceId(void *context, unsigned *id)
@@ -203,7 +203,7 @@ int wrap_cuptiGetStreamIdEx(void *context, void *stream, unsigned char per_threa
     if (!id)
         return CUPTI_ERROR_INVALID_PARAMETER;
     *id = cumu_cupti_stream(!stream && per_thread ? (void *)2 : stream);
-    return CUPTI_SUCCESS;
+    return *id ? CUPTI_SUCCESS : CUPTI_ERROR_OUT_OF_MEMORY;
 }
 
 int wrap_cuptiGetStreamId(void *context, void *stream, unsigned *id)

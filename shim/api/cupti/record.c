@@ -56,6 +56,15 @@ static bool describe(const struct cumu_prototype *c, const struct cumu_frame *f,
     return n != 0;
 }
 
+/* A record whose context or stream could not be numbered would belong to another one: it is lost. */
+static void write_work(const void *r, size_t size, const struct cupti_context *c, uint32_t stream)
+{
+    if ((c->handle && !c->id) || !stream)
+        cumu_cupti_lose();
+    else
+        cumu_cupti_write(r, size);
+}
+
 static void write_memcpy(const struct cumu_event *e)
 {
     struct cupti_context c = cumu_cupti_context_of(e->context);
@@ -74,7 +83,7 @@ static void write_memcpy(const struct cumu_event *e)
                              .runtime_correlation = e->correlation,
                              .count = 1};
     if (cumu_cupti_kind_on(KIND_MEMCPY))
-        cumu_cupti_write(&r, sizeof r);
+        write_work(&r, sizeof r, &c, r.stream);
 }
 
 static void write_memset(const struct cumu_event *e)
@@ -92,7 +101,7 @@ static void write_memset(const struct cumu_event *e)
                              .flags = strstr(e->name, "Async") != NULL,
                              .memory = e->written};
     if (cumu_cupti_kind_on(KIND_MEMSET))
-        cumu_cupti_write(&r, sizeof r);
+        write_work(&r, sizeof r, &c, r.stream);
 }
 
 static void write_copy(const struct cumu_event *e)
@@ -141,8 +150,12 @@ static void write_kernel(const struct cumu_event *e)
         r.block[i] = (int32_t)e->block[i];
     }
     r.kind = cumu_cupti_kind_on(KIND_CONCURRENT_KERNEL) ? KIND_CONCURRENT_KERNEL : KIND_KERNEL;
-    if (cumu_cupti_kind_on(r.kind))
-        cumu_cupti_write(&r, sizeof r);
+    if (!cumu_cupti_kind_on(r.kind))
+        return;
+    if (r.name)
+        write_work(&r, sizeof r, &c, r.stream);
+    else
+        cumu_cupti_lose();
 }
 
 static void write_graph(const struct cumu_event *e)
@@ -158,7 +171,7 @@ static void write_graph(const struct cumu_event *e)
                             .end_device = c.device,
                             .end_context = c.id};
     if (cumu_cupti_kind_on(KIND_GRAPH_TRACE))
-        cumu_cupti_write(&r, sizeof r);
+        write_work(&r, sizeof r, &c, r.stream);
 }
 
 /* A compilation is the driver's, of the process: none of the program's threads waits for it. */
@@ -174,11 +187,25 @@ static void write_compilation(const struct cumu_event *e)
         cumu_cupti_write(&r, sizeof r);
 }
 
-/* Work that is captured into a graph, or whose events failed, has no time and no record. */
+static bool is_recorded(const struct cumu_event *e)
+{
+    bool memset = e->kind == CUMU_EVENT_COPY && strstr(e->name, "emset");
+    switch (e->kind) {
+    case CUMU_EVENT_KERNEL: return cumu_cupti_kind_on(KIND_KERNEL) || cumu_cupti_kind_on(KIND_CONCURRENT_KERNEL);
+    case CUMU_EVENT_COPY: return cumu_cupti_kind_on(memset ? KIND_MEMSET : KIND_MEMCPY);
+    case CUMU_EVENT_GRAPH: return cumu_cupti_kind_on(KIND_GRAPH_TRACE);
+    default: return false;
+    }
+}
+
+/* Work that is captured into a graph has no time and no record; one whose time could not be taken is lost. */
 static void profile_event(const struct cumu_event *e)
 {
-    if (!e->timed)
+    if (!e->timed) {
+        if (e->lost && is_recorded(e))
+            cumu_cupti_lose();
         return;
+    }
     switch (e->kind) {
     case CUMU_EVENT_KERNEL: write_kernel(e); break;
     case CUMU_EVENT_COPY: write_copy(e); break;
@@ -238,4 +265,10 @@ void cumu_cupti_marker(const struct nvtx_marker *m)
     d.color = a->color_type == NVTX_COLOR_ARGB ? a->color : 0;
     set_payload(&d, a);
     cumu_cupti_write(&d, sizeof d);
+}
+
+void cumu_cupti_lose_marker(void)
+{
+    if (cumu_cupti_kind_on(KIND_MARKER))
+        cumu_cupti_lose();
 }

@@ -14,7 +14,7 @@ struct row {
     unsigned base;  /* its length without the toolkit's number */
     unsigned since; /* 7000: CUDA 7.0; of the driver 0 */
 };
-static struct row *rows[2]; /* by domain - 1 and number */
+static struct row rows[2][MOST]; /* by domain - 1 and number */
 static uint32_t last[2];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -33,10 +33,7 @@ static void split(struct row *r)
 
 static void read_table(void)
 {
-    for (unsigned d = 0; d < 2; d++)
-        rows[d] = calloc(MOST, sizeof **rows);
-    for (const char *line = cumu_cupti_text; rows[0] && rows[1] && *line;
-         line += strcspn(line, "\n"), line += *line != 0) {
+    for (const char *line = cumu_cupti_text; *line; line += strcspn(line, "\n"), line += *line != 0) {
         unsigned domain = *line == 'd' ? DOMAIN_DRIVER : DOMAIN_RUNTIME;
         const char *number = strchr(line, '\t');
         if (*line == '#' || !number)

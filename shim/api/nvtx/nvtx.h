@@ -72,5 +72,6 @@ struct nvtx_marker {
     const struct nvtx_attributes *attributes; /* of what has any; else NULL */
 };
 void cumu_cupti_marker(const struct nvtx_marker *m);
+void cumu_cupti_lose_marker(void); /* counts one that there was no memory for */
 
 #endif

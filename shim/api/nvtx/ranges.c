@@ -15,6 +15,7 @@
 
 struct range {
     struct range *below; /* of a stack */
+    unsigned missing;    /* ranges within it that there was no memory for, whose ends come before its own */
     const void *domain;
     const char *message;
     struct cumu_annotation annotation;
@@ -62,17 +63,19 @@ void cumu_nvtx_want(bool on)
 
 static const char *message_of(const struct nvtx_attributes *a)
 {
+    static const char no_memory[] = "(out of memory)";
     const char *s = NULL;
     if (!a->message)
         return "";
-    if (a->message_type == NVTX_MESSAGE_ASCII)
-        s = cumu_intern(a->message);
+    if (a->message_type == NVTX_MESSAGE_ASCII && !(s = cumu_intern(a->message)))
+        s = no_memory;
     if (a->message_type == NVTX_MESSAGE_REGISTERED)
         s = cumu_nvtx_text(a->message, false);
     if (a->message_type == NVTX_MESSAGE_UNICODE) {
         char *narrow = cumu_nvtx_narrow(a->message);
         s = cumu_intern(narrow);
         free(narrow);
+        s = s ? s : no_memory;
     }
     return s ? s : "";
 }
@@ -133,6 +136,12 @@ static void tell(const struct range *r, enum cumu_event_kind kind, uint64_t end)
     cumu_trace_event(&e);
 }
 
+static void lose_marker(void)
+{
+    if (atomic_load_explicit(&listeners, memory_order_relaxed))
+        cumu_cupti_lose_marker();
+}
+
 /* ---- marks ----------------------------------------------------------------------------------- */
 
 static void mark(const void *domain, const struct nvtx_attributes *a)
@@ -177,20 +186,30 @@ static int depth_of(const struct range *r, const void *domain)
     return n;
 }
 
+static struct range *innermost(struct range *r, const void *domain)
+{
+    while (r && r->domain != domain)
+        r = r->below;
+    return r;
+}
+
 static int push(const void *domain, const struct nvtx_attributes *a)
 {
     if (!cumu_nvtx_wanted())
         return NVTX_NO_TRACKING;
     (void)pthread_once(&stack_once, make_key);
+    struct range *top = stack_usable ? pthread_getspecific(stack_key) : NULL;
     struct range *r = stack_usable ? calloc(1, sizeof *r) : NULL;
-    if (!r)
-        return NVTX_NO_TRACKING;
-    describe(r, domain, a);
-    r->below = pthread_getspecific(stack_key);
-    if (pthread_setspecific(stack_key, r) != 0) {
+    if (!r || pthread_setspecific(stack_key, r) != 0) {
+        struct range *around = innermost(top, domain);
+        if (around)
+            around->missing++;
         free(r);
+        lose_marker();
         return NVTX_NO_TRACKING;
     }
+    describe(r, domain, a);
+    r->below = top;
     cumu_trace_indent(1);
     tell_marker(r, FLAG_BEGIN, r->start, a);
     return depth_of(r->below, domain);
@@ -208,6 +227,10 @@ static int pop(const void *domain)
     struct range *r = *at;
     if (!r)
         return -1; /* nothing was pushed */
+    if (r->missing) {
+        r->missing--;
+        return NVTX_NO_TRACKING;
+    }
     *at = r->below;
     (void)pthread_setspecific(stack_key, top);
     cumu_trace_indent(-1);
@@ -242,19 +265,27 @@ int wrap_nvtxRangePop(void) { return pop(NULL); }
 
 static uint64_t start(const void *domain, const struct nvtx_attributes *a)
 {
-    struct range *r = cumu_nvtx_wanted() ? calloc(1, sizeof *r) : NULL;
-    if (!r)
+    if (!cumu_nvtx_wanted())
         return 0;
+    struct range *r = calloc(1, sizeof *r), copy;
+    if (!r) {
+        lose_marker();
+        return 0;
+    }
     describe(r, domain, a);
-    uint64_t id = r->annotation.id = r->id;
-    tell_marker(r, FLAG_BEGIN, r->start, a);
+    r->annotation.id = r->id;
+    copy = *r;
     hmap_lock(&open_ranges);
     HASH_ADD(hh, open_ranges.head, id, sizeof r->id, r);
     bool added = hmap_added(r);
     hmap_unlock(&open_ranges);
-    if (!added)
+    if (!added) {
         free(r);
-    return added ? id : 0;
+        lose_marker();
+        return 0;
+    }
+    tell_marker(&copy, FLAG_BEGIN, copy.start, a);
+    return copy.id;
 }
 
 static void end(uint64_t id)
