@@ -55,6 +55,15 @@ static const char text[] =
     "    st.global.u64 [%rd4], %rd5;\n    setp.eq.u32 %p1, %r1, 0;\n    @%p1 bra DONE;\n"
     "    {\n    .param .b64 a;\n    st.param.b64 [a], %rd5;\n    call.uni free, (a);\n    }\n"
     "DONE:\n    ret;\n}\n"
+    /* out[i] = (*clock)++, after so many turns of a loop */
+    ".visible .entry mark(.param .u64 clock, .param .u64 out, .param .u32 i, .param .u32 turns)\n"
+    "{\n"
+    "    .reg .pred %p<2>;\n    .reg .b32 %r<5>;\n    .reg .b64 %rd<5>;\n"
+    "    ld.param.u64 %rd1, [clock];\n    ld.param.u64 %rd2, [out];\n    ld.param.u32 %r1, [i];\n"
+    "    ld.param.u32 %r2, [turns];\n    mov.u32 %r3, 0;\n"
+    "LOOP:\n    add.u32 %r3, %r3, 1;\n    setp.lt.u32 %p1, %r3, %r2;\n    @%p1 bra LOOP;\n"
+    "    atom.global.add.u32 %r4, [%rd1], 1;\n    mul.wide.u32 %rd3, %r1, 4;\n    add.s64 %rd4, %rd2, %rd3;\n"
+    "    st.global.u32 [%rd4], %r4;\n    ret;\n}\n"
     /* writes all ones to [p, p + n), n a multiple of 8 */
     ".visible .entry smash(.param .u64 p, .param .u64 n)\n"
     "{\n"

@@ -177,8 +177,11 @@ static pthread_mutex_t create = PTHREAD_MUTEX_INITIALIZER;
 
 const struct t0_env *host_kernel_env(MUcontext ctx)
 {
+    struct state *s = __atomic_load_n(&ctx->kernel_state, __ATOMIC_ACQUIRE);
+    if (s)
+        return &s->env;
     pthread_mutex_lock(&create);
-    struct state *s = ctx->kernel_state;
+    s = ctx->kernel_state;
     if (!s && (s = calloc(1, sizeof *s))) {
         *s = (struct state){.env = {.ctx = s,
                                     .global_alloc = global_alloc,

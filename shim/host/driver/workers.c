@@ -50,7 +50,8 @@ static _Atomic unsigned smids;
 
 /* Threads of ours keep a worker; the application's, which run brief grids, borrow one of the spare. */
 static _Thread_local struct t0_worker *mine;
-static struct t0_worker *spare[MAX_SPARE]; /* all below: lock */
+static _Atomic(struct t0_worker *) last_given; /* the first of them to be taken, without the lock */
+static struct t0_worker *spare[MAX_SPARE];     /* all below: lock */
 static unsigned spares;
 
 struct t0_worker *host_worker_new(void)
@@ -72,10 +73,13 @@ static struct t0_worker *take_worker(void)
     struct t0_worker *w = mine;
     if (w)
         return w;
-    pthread_mutex_lock(&lock);
-    if (spares)
-        w = spare[--spares];
-    pthread_mutex_unlock(&lock);
+    w = atomic_exchange(&last_given, NULL);
+    if (!w) {
+        pthread_mutex_lock(&lock);
+        if (spares)
+            w = spare[--spares];
+        pthread_mutex_unlock(&lock);
+    }
     if (!w)
         w = host_worker_new();
     host_fault_serve(w);
@@ -87,6 +91,9 @@ static void give_worker(struct t0_worker *w)
     if (!w || w == mine)
         return;
     host_fault_serve(NULL);
+    struct t0_worker *none = NULL;
+    if (atomic_compare_exchange_strong(&last_given, &none, w))
+        return;
     pthread_mutex_lock(&lock);
     if (spares < MAX_SPARE) {
         spare[spares++] = w;
