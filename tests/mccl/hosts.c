@@ -83,8 +83,8 @@ static void cut_off(struct rank *r)
     }
 }
 
-/* What the library's calls of it come to: while `scarce`, sockets take messages in parts, or nothing for a while, as those
- * do whose reader is stopped. */
+/* What the library's calls of it come to: while `scarce`, sockets take messages in parts, or nothing for a while, as
+ * those do whose reader is stopped. */
 static _Atomic bool scarce;
 
 __attribute__((visibility("default"))) ssize_t send(int fd, const void *from, size_t n, int flags)

@@ -3,11 +3,11 @@
  *   staged                  through the ranks' staging areas: small ones, and memory that others cannot map
  *   direct                  every rank does its slice of the work in all ranks' buffers: each source is
  *                           read once and each destination written once, by whoever has it in its cache
- * A rank may be MCCL_AHEAD collectives or chunks ahead of the others, whose counters say what they are done with. No rank
- * is done before all have begun the same, so that those which call different things find out; but in later chunks, and
- * in a short broadcast, it waits only for those whose data it needs. Then who takes itself for the root says so in a
- * place that all roots share: two that do are found by the second one, whoever takes something else for the root or
- * calls something else reads what one of them says.
+ * A rank may be MCCL_AHEAD collectives or chunks ahead of the others, whose counters say what they are done with. No
+ * rank is done before all have begun the same, so that those which call different things find out; but in later
+ * chunks, and in a short broadcast, it waits only for those whose data it needs. Then who takes itself for the root
+ * says so in a place that all roots share: two that do are found by the second one; whoever takes another one for
+ * the root, or calls something else reads what one of them says.
  * Direct ones end with a barrier, because a caller may reuse its buffers at once. */
 #include <string.h>
 
@@ -232,8 +232,10 @@ static void give(struct view *v, size_t at, size_t n)
         contribute(v, place(v, v->c->rank, contribution_room(v, n)), at, n);
     if (v->job->op == mcclNumOps)
         v->c->shared->member[v->c->rank].scalar[v->slot] = v->job->scale.host;
-    if (v->job->kind == MCCL_BROADCAST && contributes && !at && enter_root(v))
-        return; /* the communicator has failed, as `get` finds */
+    if (v->job->kind == MCCL_BROADCAST && contributes && !at && enter_root(v)) {
+        v->c->refused = v->number;
+        return;
+    }
     if (contributes || !at)
         publish(v, mine);
 }
@@ -243,7 +245,7 @@ static mcclResult_t get(struct view *v, size_t at, size_t n)
 {
     mcclComm_t c = v->c;
     bool receives = gets(v->job, c->rank), all = !at && v->job->kind != MCCL_BROADCAST;
-    mcclResult_t r = receives || all ? gather(v, all) : mccl_state(c);
+    mcclResult_t r = receives || all ? gather(v, all) : c->refused == v->number ? mccl_state(c) : mcclSuccess;
     if (r)
         return r;
     if (receives) {

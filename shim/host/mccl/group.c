@@ -1,6 +1,6 @@
-/* Groups, and how jobs get onto streams. What is called between mcclGroupStart and mcclGroupEnd waits in
- * a list of the thread; the end joins new communicators side by side, makes one job of all transfers of
- * a communicator and puts every job on its stream. */
+/* Groups, and how jobs get onto streams. What is called between mcclGroupStart and mcclGroupEnd waits in a list of
+ * the thread, all transfers of a communicator as one job; the end joins new communicators side by side and puts every
+ * job on its stream. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ void mccl_job_free(struct mccl_job *job)
     if (!job)
         return;
     mccl_net_drop(job);
-    if (job->transfers != &job->own)
+    if (job->transfers != job->own)
         free(job->transfers);
     free(job->others);
     free(job->waits);
@@ -296,17 +296,68 @@ mcclResult_t mccl_submit(struct mccl_job *job)
     return mcclSuccess;
 }
 
+static void describe_transfers(struct mccl_job *job, mcclComm_t comm, struct mccl_transfer *transfers,
+                               musaStream_t stream)
+{
+    mccl_job_clear(job);
+    job->comm = comm;
+    job->kind = MCCL_P2P;
+    job->transfers = transfers;
+    job->ntransfers = 1;
+    job->stream = stream;
+}
+
+/* One more transfer of the group's job of this communicator, and its stream if it is another. */
+static mcclResult_t add_transfer(struct mccl_job *job, const struct mccl_transfer *t, musaStream_t stream)
+{
+    if (job->ntransfers == job->capacity) {
+        struct mccl_transfer *all = malloc(2 * (size_t)job->capacity * sizeof *all);
+        if (!all)
+            return mccl_group_fail(mcclSystemError);
+        for (int i = 0; i < job->ntransfers; i++)
+            mccl_transfer_copy(&all[i], &job->transfers[i]);
+        if (job->transfers != job->own)
+            free(job->transfers);
+        job->transfers = all;
+        job->capacity *= 2;
+    }
+    bool known = stream == job->stream;
+    for (int i = 0; i < job->nothers && !known; i++)
+        known = job->others[i] == stream;
+    if (!known) {
+        musaStream_t *others = realloc(job->others, ((size_t)job->nothers + 1) * sizeof *others);
+        if (!others)
+            return mccl_group_fail(mcclSystemError);
+        job->others = others;
+        others[job->nothers++] = stream;
+    }
+    mccl_transfer_copy(&job->transfers[job->ntransfers++], t);
+    return mcclSuccess;
+}
+
+/* All transfers of a communicator in a group are one job, in the place of the first. */
+static mcclResult_t group_transfer(mcclComm_t comm, const struct mccl_transfer *t, musaStream_t stream)
+{
+    for (struct mccl_job *j = group.jobs; j; j = j->next)
+        if (j->comm == comm && j->kind == MCCL_P2P)
+            return add_transfer(j, t, stream);
+    struct mccl_job *j = malloc(sizeof *j);
+    if (!j)
+        return mccl_group_fail(mcclSystemError);
+    describe_transfers(j, comm, j->own, stream);
+    j->capacity = MCCL_OWN;
+    mccl_transfer_copy(j->own, t);
+    return mccl_submit(j);
+}
+
 mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t, musaStream_t stream)
 {
+    if (group.depth)
+        return group_transfer(comm, t, stream);
     struct mccl_transfer here;
     mccl_transfer_copy(&here, t);
     struct mccl_job job;
-    mccl_job_clear(&job);
-    job.comm = comm;
-    job.kind = MCCL_P2P;
-    job.transfers = &here;
-    job.ntransfers = 1;
-    job.stream = stream;
+    describe_transfers(&job, comm, &here, stream);
     if (mccl_done_here(&job))
         return mcclSuccess;
     struct mccl_job *j = malloc(sizeof *j);
@@ -317,8 +368,8 @@ mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t
         return mccl_group_fail(mcclSystemError);
     }
     mccl_job_copy(j, &job);
-    mccl_transfer_copy(&j->own, &here);
-    j->transfers = &j->own;
+    mccl_transfer_copy(j->own, &here);
+    j->transfers = j->own;
     return mccl_submit(j);
 }
 
@@ -364,46 +415,11 @@ static mcclResult_t run_joins(bool wanted)
     return r;
 }
 
-/* Joins the transfers of job's communicator that follow it in the list to it, and notes their streams. */
-static mcclResult_t merge(struct mccl_job *job)
-{
-    int n = 0;
-    for (const struct mccl_job *k = job; k; k = k->next)
-        n += k->comm == job->comm && k->kind == MCCL_P2P ? k->ntransfers : 0;
-    if (n == 1)
-        return mcclSuccess;
-    struct mccl_transfer *all = malloc((size_t)n * sizeof *all);
-    if (!all)
-        return mcclSystemError;
-    mccl_transfer_copy(all, &job->own);
-    job->transfers = all;
-    for (struct mccl_job **link = &job->next, *k; (k = *link);) {
-        if (k->comm != job->comm || k->kind != MCCL_P2P) {
-            link = &k->next;
-            continue;
-        }
-        mccl_transfer_copy(&all[job->ntransfers++], k->transfers);
-        bool known = k->stream == job->stream; /* each other stream once */
-        for (int i = 0; i < job->nothers; i++)
-            known = known || job->others[i] == k->stream;
-        if (!known && !job->others && !(job->others = malloc((size_t)n * sizeof *job->others)))
-            return mcclSystemError;
-        if (!known)
-            job->others[job->nothers++] = k->stream;
-        *link = k->next;
-        mccl_job_free(k);
-    }
-    return mcclSuccess;
-}
-
 /* Does the jobs or puts them on their streams, or drops them after an error. */
 static mcclResult_t run_jobs(mcclResult_t r)
 {
     struct mccl_job *jobs = group.jobs;
     group.jobs = NULL;
-    for (struct mccl_job *j = jobs; j && !r; j = j->next)
-        if (j->kind == MCCL_P2P)
-            r = merge(j);
     if (!r)
         jobs = do_here(jobs, mccl_job_free);
     while (jobs) {

@@ -29,6 +29,7 @@
 #define MCCL_LETTER (8 << 10)       /* bytes of data that one letter holds */
 #define MCCL_FEW 40                 /* that its first line holds */
 #define MCCL_DEPTH 4                /* letters in a mailbox */
+#define MCCL_OWN 2                  /* transfers that a group's job holds itself */
 #define MCCL_AHEAD 32               /* collectives that a rank may be ahead of another */
 #define MCCL_USER_OPS 64
 #define MCCL_SIGNALS 16 /* numbers of signals, in each of: */
@@ -184,6 +185,7 @@ struct mcclComm {
     uint64_t number;           /* of the last collective begun */
     uint64_t history;          /* hash of what they were */
     uint64_t passed;           /* every rank is known to be done with this one */
+    uint64_t refused;          /* the broadcast of which another one takes itself for the root, too; 0 */
     _Atomic int error;         /* mcclResult_t: what mcclCommGetAsyncError tells */
     _Atomic bool aborting;
     _Atomic unsigned nfailures; /* of streams' work because of it, the last of which are: */
@@ -229,7 +231,7 @@ struct mccl_job { /* what one callback does */
     char *recv;
     bool mappable; /* `offer` is set */
     struct mccl_transfer *transfers;
-    int ntransfers;
+    int ntransfers, capacity; /* capacity: of `transfers`, of a group's that is not at its end */
     struct mccl_piece target; /* of a put */
     int peer, signal, nwaits;
     mcclWaitSignalDesc_t *waits;
@@ -246,24 +248,24 @@ struct mccl_job { /* what one callback does */
     bool captured;
     struct mccl_job *next;
     struct mccl_offer offer;
-    struct mccl_transfer own; /* what `transfers` is while there is one */
+    struct mccl_transfer own[MCCL_OWN]; /* what `transfers` is while there are no more */
 };
 
-/* All but what `mappable` tells of, by lines. */
+/* All but what `mappable` tells of, by lines, each of a size that the compiler knows: it makes `rep movs` else. */
+#define MCCL_JOB_BYTES offsetof(struct mccl_job, offer)
+#define MCCL_JOB_LINES (MCCL_JOB_BYTES / 64 * 64)
 static inline void mccl_job_clear(struct mccl_job *job)
 {
-    for (size_t at = 0; at < offsetof(struct mccl_job, offer); at += 64) {
-        const size_t left = offsetof(struct mccl_job, offer) - at;
-        memset((char *)job + at, 0, left < 64 ? left : 64);
-    }
+    for (size_t at = 0; at < MCCL_JOB_LINES; at += 64)
+        memset((char *)job + at, 0, 64);
+    memset((char *)job + MCCL_JOB_LINES, 0, MCCL_JOB_BYTES - MCCL_JOB_LINES);
 }
 
 static inline void mccl_job_copy(struct mccl_job *to, const struct mccl_job *from)
 {
-    for (size_t at = 0; at < offsetof(struct mccl_job, offer); at += 64) {
-        const size_t left = offsetof(struct mccl_job, offer) - at;
-        memcpy((char *)to + at, (const char *)from + at, left < 64 ? left : 64);
-    }
+    for (size_t at = 0; at < MCCL_JOB_LINES; at += 64)
+        memcpy((char *)to + at, (const char *)from + at, 64);
+    memcpy((char *)to + MCCL_JOB_LINES, (const char *)from + MCCL_JOB_LINES, MCCL_JOB_BYTES - MCCL_JOB_LINES);
     if (from->mappable)
         to->offer = from->offer;
 }
