@@ -53,7 +53,8 @@ static struct t1_object *t1t_make(struct t0t *t, enum t1_shape shape)
     }
     snprintf(source, sizeof source, "/tmp/cumu-tier1-%d.c", (int)getpid());
     snprintf(object, sizeof object, "/tmp/cumu-tier1-%d.so", (int)getpid());
-    snprintf(command, sizeof command, "%s %s -o %s %s", cc && *cc ? cc : "cc", t1_isa_flags(t1t_isa), object, source);
+    snprintf(command, sizeof command, "%s %s%s -o %s %s", cc && *cc ? cc : "cc", t1_isa_flags(t1t_isa),
+             t1_size_flags(size), object, source);
     FILE *f = fopen(source, "w");
     bool good = f && fwrite(text, 1, size, f) == size;
     free(text);

@@ -67,7 +67,13 @@ static __attribute__((noinline, unused)) void t1_absent(const uint8_t **p, uint3
         a_.v[1] = t1_safe64(bits >> T1_H, hi); \
     }
 
-/* Stores of a piece, lane by lane in their order, so that of those to one place the last stays. */
+/* Stores of a piece, lane by lane in their order, so that of those to one place the last stays. Large texts call them:
+ * a compiler takes 3 times as long for 500 of them in a row, and a fifth longer for a sort of CUB. */
+#ifdef T1_LARGE
+#define T1_SCATTERS static __attribute__((noinline, unused))
+#else
+#define T1_SCATTERS T1_INLINE
+#endif
 #define T1_SCATTER(ALL, EACH, STORE) \
     if (T1_LIKELY(bits == (ALL))) { \
         (void)(EACH(STORE)); \
@@ -329,7 +335,7 @@ T1_INLINE pu64 t1_gather64_u64(uint32_t bits, pu64 a)
 }
 #define t1_gather_u64(bits, base, idx, scale) \
     t1_gather64_u64(bits, (uint64_t)(base) + (t1_sext_u32(idx) << __builtin_ctz(scale)))
-T1_INLINE void t1_scatter32_(uint32_t bits, char *base, ps32 idx, int scale, pu32 v)
+T1_SCATTERS void t1_scatter32_(uint32_t bits, char *base, ps32 idx, int scale, pu32 v)
 {
     typedef t1_u32 T1_E_;
     T1_SPILL(i_, ps32, int32_t, T1_N, idx)
@@ -337,7 +343,7 @@ T1_INLINE void t1_scatter32_(uint32_t bits, char *base, ps32 idx, int scale, pu3
     T1_SCATTER(T1_ALL32, T1_LIST32, T1_PUT_INDEXED)
 }
 #define t1_scatter_u32(bits, base, idx, v, scale) t1_scatter32_(bits, (char *)(base), (ps32)(idx), scale, v)
-T1_INLINE void t1_scatter64_(uint32_t bits, char *base, phs32 idx, int scale, pu64 v)
+T1_SCATTERS void t1_scatter64_(uint32_t bits, char *base, phs32 idx, int scale, pu64 v)
 {
     typedef t1_u64 T1_E_;
     T1_SPILL(i_, phs32, int32_t, T1_H, idx)
@@ -345,14 +351,14 @@ T1_INLINE void t1_scatter64_(uint32_t bits, char *base, phs32 idx, int scale, pu
     T1_SCATTER(T1_ALL64, T1_LIST64, T1_PUT_INDEXED)
 }
 #define t1_scatter_u64(bits, base, idx, v, scale) t1_scatter64_(bits, (char *)(base), (phs32)(idx), scale, v)
-T1_INLINE void t1_scatter64_u32(uint32_t bits, pu64 lo, pu64 hi, pu32 v)
+T1_SCATTERS void t1_scatter64_u32(uint32_t bits, pu64 lo, pu64 hi, pu32 v)
 {
     typedef t1_u32 T1_E_;
     T1_SPILL_TWO(lo, hi)
     T1_SPILL(x_, pu32, uint32_t, T1_N, v)
     T1_SCATTER(T1_ALL32, T1_LIST32, T1_PUT_AT)
 }
-T1_INLINE void t1_scatter64_u64(uint32_t bits, pu64 a, pu64 v)
+T1_SCATTERS void t1_scatter64_u64(uint32_t bits, pu64 a, pu64 v)
 {
     typedef t1_u64 T1_E_;
     T1_SPILL(a_, pu64, uint64_t, T1_H, a)
@@ -383,14 +389,14 @@ T1_INLINE pu32 t1_maskload_s16(uint32_t bits, const void *p) { return t1_wide_s1
                                base + (t1_sext_u32(t1_half1(idx)) << shift)); \
     }
 #define T1_NARROW_STORE(T) \
-    T1_INLINE void t1_scatter_##T##_(uint32_t bits, char *base, ps32 idx, int scale, pu32 v) \
+    T1_SCATTERS void t1_scatter_##T##_(uint32_t bits, char *base, ps32 idx, int scale, pu32 v) \
     { \
         typedef t1_##T T1_E_; \
         T1_SPILL(i_, ps32, int32_t, T1_N, idx) \
         T1_SPILL(x_, pu32, uint32_t, T1_N, v) \
         T1_SCATTER(T1_ALL32, T1_LIST32, T1_PUT_INDEXED) \
     } \
-    T1_INLINE void t1_scatter64_##T(uint32_t bits, pu64 lo, pu64 hi, pu32 v) \
+    T1_SCATTERS void t1_scatter64_##T(uint32_t bits, pu64 lo, pu64 hi, pu32 v) \
     { \
         typedef t1_##T T1_E_; \
         T1_SPILL_TWO(lo, hi) \
