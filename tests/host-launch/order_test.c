@@ -1,6 +1,6 @@
 /* Random work on random streams, of three threads at once: short and long grids, graphs, host functions, events,
- * waits of streams and of the host, on the legacy default stream, the thread's own, blocking and non-blocking ones. Each
- * piece takes a number when it runs; what CUDA orders must have ascending ones. ORDER_ROUNDS (150), ORDER_SEED (1). */
+ * waits of streams and of the host, on the legacy default stream, own, blocking and non-blocking ones. Each piece
+ * takes a number when it runs; what CUDA orders must have ascending ones. ORDER_ROUNDS (150), ORDER_SEED (1). */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

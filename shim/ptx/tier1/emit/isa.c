@@ -28,7 +28,7 @@ const char *t1_prelude(size_t *size)
 
 /* -Og is -O1 without the passes over loops and aliases: 0.55 of its time, which grows faster than the text. Measured
  * over the benchmark's kernels it costs those no speed but the ones that walk a warp's lanes in loops to be unrolled
- * (histogram: 1.5), and large texts spend their time elsewhere. T1_LARGE: the prelude's longest functions are called. */
+ * (histogram: 1.5), and large texts spend their time elsewhere. T1_LARGE: stores lane by lane are called. */
 const char *t1_size_flags(size_t text)
 {
     enum { LARGE = 160000 };
