@@ -225,11 +225,8 @@ static void synchronized(const struct function *n, const struct cumu_frame *f, u
             .stream = stream ? cumu_cupti_stream(s) : UINT32_MAX,
             .event = event ? (uint32_t)(cumu_call_argument(n->prototype, f, event - 1) >> 4) : UINT32_MAX,
             .result = (uint32_t)f->result[0]};
-        bool numbered = (c.id || !c.handle) && r.stream;
-        if (cumu_cupti_kind_on(KIND_SYNCHRONIZATION) && numbered)
-            cumu_cupti_write(&r, sizeof r);
-        else if (cumu_cupti_kind_on(KIND_SYNCHRONIZATION))
-            cumu_cupti_lose();
+        if (cumu_cupti_kind_on(KIND_SYNCHRONIZATION))
+            cumu_cupti_write_work(&r, sizeof r, &c, r.stream);
         if (type == SYNC_STREAM)
             tell_synchronized(SYNCHRONIZE_STREAM, c.handle, s);
         if (type == SYNC_CONTEXT)

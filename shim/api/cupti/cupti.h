@@ -184,6 +184,9 @@ struct cupti_context cumu_cupti_context_of(const void *handle);
 /* The call that the thread is in (call.c), or a number of its own. */
 uint32_t cumu_cupti_correlation(void);
 
+/* Writes a record of this context and stream; one whose numbers there was no memory for would belong to another context
+ * or stream, and is lost (record.c). */
+void cumu_cupti_write_work(const void *record, size_t size, const struct cupti_context *c, uint32_t stream);
 /* The records of a copy or a memset that was over when its call returned (record.c). */
 void cumu_cupti_copied(const struct cumu_prototype *c, const struct cumu_frame *f, uint64_t end);
 

@@ -56,13 +56,21 @@ static bool describe(const struct cumu_prototype *c, const struct cumu_frame *f,
     return n != 0;
 }
 
-/* A record whose context or stream could not be numbered would belong to another one: it is lost. */
-static void write_work(const void *r, size_t size, const struct cupti_context *c, uint32_t stream)
+void cumu_cupti_write_work(const void *r, size_t size, const struct cupti_context *c, uint32_t stream)
 {
     if ((c->handle && !c->id) || !stream)
         cumu_cupti_lose();
     else
         cumu_cupti_write(r, size);
+}
+
+static void write_event(const struct cumu_event *e, const void *r, size_t size, const struct cupti_context *c,
+                        uint32_t stream)
+{
+    if (e->lost)
+        cumu_cupti_lose();
+    else
+        cumu_cupti_write_work(r, size, c, stream);
 }
 
 static void write_memcpy(const struct cumu_event *e)
@@ -83,7 +91,7 @@ static void write_memcpy(const struct cumu_event *e)
                              .runtime_correlation = e->correlation,
                              .count = 1};
     if (cumu_cupti_kind_on(KIND_MEMCPY))
-        write_work(&r, sizeof r, &c, r.stream);
+        write_event(e, &r, sizeof r, &c, r.stream);
 }
 
 static void write_memset(const struct cumu_event *e)
@@ -101,7 +109,7 @@ static void write_memset(const struct cumu_event *e)
                              .flags = strstr(e->name, "Async") != NULL,
                              .memory = e->written};
     if (cumu_cupti_kind_on(KIND_MEMSET))
-        write_work(&r, sizeof r, &c, r.stream);
+        write_event(e, &r, sizeof r, &c, r.stream);
 }
 
 static void write_copy(const struct cumu_event *e)
@@ -153,7 +161,7 @@ static void write_kernel(const struct cumu_event *e)
     if (!cumu_cupti_kind_on(r.kind))
         return;
     if (r.name)
-        write_work(&r, sizeof r, &c, r.stream);
+        write_event(e, &r, sizeof r, &c, r.stream);
     else
         cumu_cupti_lose();
 }
@@ -171,7 +179,7 @@ static void write_graph(const struct cumu_event *e)
                             .end_device = c.device,
                             .end_context = c.id};
     if (cumu_cupti_kind_on(KIND_GRAPH_TRACE))
-        write_work(&r, sizeof r, &c, r.stream);
+        write_event(e, &r, sizeof r, &c, r.stream);
 }
 
 /* A compilation is the driver's, of the process: none of the program's threads waits for it. */
@@ -187,25 +195,11 @@ static void write_compilation(const struct cumu_event *e)
         cumu_cupti_write(&r, sizeof r);
 }
 
-static bool is_recorded(const struct cumu_event *e)
-{
-    bool memset = e->kind == CUMU_EVENT_COPY && strstr(e->name, "emset");
-    switch (e->kind) {
-    case CUMU_EVENT_KERNEL: return cumu_cupti_kind_on(KIND_KERNEL) || cumu_cupti_kind_on(KIND_CONCURRENT_KERNEL);
-    case CUMU_EVENT_COPY: return cumu_cupti_kind_on(memset ? KIND_MEMSET : KIND_MEMCPY);
-    case CUMU_EVENT_GRAPH: return cumu_cupti_kind_on(KIND_GRAPH_TRACE);
-    default: return false;
-    }
-}
-
 /* Work that is captured into a graph has no time and no record; one whose time could not be taken is lost. */
 static void profile_event(const struct cumu_event *e)
 {
-    if (!e->timed) {
-        if (e->lost && is_recorded(e))
-            cumu_cupti_lose();
+    if (!e->timed && !e->lost)
         return;
-    }
     switch (e->kind) {
     case CUMU_EVENT_KERNEL: write_kernel(e); break;
     case CUMU_EVENT_COPY: write_copy(e); break;
