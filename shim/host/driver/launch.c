@@ -37,20 +37,14 @@ static bool brief(const struct launch *l)
 
 /* ---- running it ------------------------------------------------------------------------------ */
 
-uint64_t host_clock_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The kernel's own clock, some milliseconds coarse, for a fifth of the price. */
-static uint64_t coarse_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+uint64_t host_clock_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 
 /* Runs a grid when its turn on the stream comes. Short grids, by the time that blocks of this kernel took before,
  * run on this thread alone: waking helpers costs more than they would save. A cooperative one gets the memory that
@@ -75,12 +69,13 @@ MUresult host_grid_perform(MUfunction f, MUcontext ctx, struct t0_grid *g, const
     g->watch = host_memcheck_start(&check, ctx, origin, f->info.name, g);
     /* A brief grid that is not timed took what the last one did, unless even the coarse clock has gone on. */
     const bool timed = !before || blocks >= HERE_NS || blocks * before >= HERE_NS || g->grid_id % TIMED_EVERY == 0;
-    const uint64_t start = timed ? host_clock_ns() : coarse_ns();
+    const clockid_t clock = timed ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE; /* of ms, for a fifth of the price */
+    const uint64_t start = clock_ns(clock);
     atomic_store_explicit(&f->since, start, memory_order_relaxed);
     enum t0_fault_kind kind = host_grid_run(g, f, alone && !g->cooperative, before, &fault);
     /* Wall time by blocks: where several CPUs shared the grid it is too small by their number,
      * which only makes such a grid look for help a little later. */
-    uint64_t took = (timed ? host_clock_ns() : coarse_ns()) - start;
+    uint64_t took = clock_ns(clock) - start;
     if (!took)
         took = blocks * before;
     const uint64_t each = took / blocks;
