@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cuda_enums.h"
+#include "user.h"
 
 typedef struct CUstream_st *stream;
 typedef struct {
@@ -54,19 +55,10 @@ static int bad;
     } while (0)
 #define CODE(call, code) OK(#call " is " #code, (call) == (code))
 
-static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
-                          ".visible .entry add(.param .u64 p, .param .u32 v)\n{\n"
-                          ".reg .u64 %a;\n.reg .u32 %r, %t;\n.reg .u64 %b;\n"
-                          "ld.param.u64 %a, [p];\nld.param.u32 %r, [v];\nmov.u32 %t, %tid.x;\nmul.wide.u32 %b, %t, 4;\n"
-                          "add.u64 %a, %a, %b;\nst.global.u32 [%a], %r;\nret;\n}\n";
-
 /* ---- records --------------------------------------------------------------------------------------- */
 
 enum { MOST = 4096, BUFFER = 8192 };
-static union record {
-    uint32_t word[48]; /* of the longest */
-    uint64_t two[24];
-} records[MOST];
+static union record records[MOST];
 static unsigned count;
 static size_t buffer_size = BUFFER, buffer_most, misalign;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -244,17 +236,6 @@ static void check_buffers(void)
 
 /* ---- callbacks ------------------------------------------------------------------------------------- */
 
-struct data {
-    int site;
-    const char *function;
-    const void *params;
-    void *result;
-    const char *symbol;
-    void *context;
-    uint32_t context_id;
-    uint64_t *kept;
-    uint32_t correlation;
-};
 static struct {
     unsigned enters, exits, resources, synchronized, launches;
     bool kept, params, nested, symbol;

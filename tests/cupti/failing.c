@@ -8,18 +8,10 @@
 
 #include "../check.h"
 #include "cuda_functions.h"
-
-static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
-                          ".visible .entry add(.param .u64 p, .param .u32 v)\n{\n"
-                          ".reg .u64 %a;\n.reg .u32 %r, %t;\n.reg .u64 %b;\n"
-                          "ld.param.u64 %a, [p];\nld.param.u32 %r, [v];\nmov.u32 %t, %tid.x;\nmul.wide.u32 %b, %t, 4;\n"
-                          "add.u64 %a, %a, %b;\nst.global.u32 [%a], %r;\nret;\n}\n";
+#include "user.h"
 
 enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, CONCURRENT = 10, MARKER = 12, KINDS = 56, MOST = 512 };
-static union record {
-    uint32_t word[48];
-    uint64_t two[24];
-} records[MOST];
+static union record records[MOST];
 static unsigned count, of_kind[KINDS];
 static _Alignas(8) uint8_t space[1 << 16]; /* the program's own, so that nothing of it can fail */
 
@@ -40,17 +32,6 @@ static void completed(void *context, uint32_t id, uint8_t *buffer, size_t size, 
     }
 }
 
-struct data {
-    int site;
-    const char *function;
-    const void *params;
-    void *result;
-    const char *symbol;
-    void *context;
-    uint32_t context_id;
-    uint64_t *kept;
-    uint32_t correlation;
-};
 static void *function;
 static unsigned enters, exits;
 static void callback(void *user, int domain, uint32_t cbid, const void *what)

@@ -135,6 +135,15 @@ bool light(void)
     return s && *s == '1';
 }
 
+static void put_file(const char *path, const char *text, size_t size)
+{
+    FILE *f = fopen(path, "w");
+    if (f) {
+        fwrite(text, 1, size, f);
+        fclose(f);
+    }
+}
+
 static void compile_units(enum t1_isa isa)
 {
     char command[1400], path[100];
@@ -145,18 +154,11 @@ static void compile_units(enum t1_isa isa)
     for (int u = 0; u < nunit; u++) {
         snprintf(path, sizeof path, "%s/%d.c", folder, u);
         fclose(units[u].f);
-        FILE *f = fopen(path, "w");
-        if (f) {
-            fwrite(units[u].text, 1, units[u].size, f);
-            fclose(f);
-        }
+        put_file(path, units[u].text, units[u].size);
         /* Every other file as the shim has large kernels compiled. */
+        const char *flags = u % 2 ? t1_size_flags(SIZE_MAX) : "";
         strcat(path, ".flags");
-        f = fopen(path, "w");
-        if (f) {
-            fputs(u % 2 ? t1_size_flags(SIZE_MAX) : "", f);
-            fclose(f);
-        }
+        put_file(path, flags, strlen(flags));
         free(units[u].text);
         free(units[u].head);
     }

@@ -18,13 +18,6 @@ struct plan { /* of one team */
     int after_us;
 };
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* The kernel sends this process the signal then, whatever it does. */
 static void signal_later(struct rank *r, int signal, int us)
 {

@@ -93,16 +93,9 @@ static void disagree(struct rank *r)
 static bool run_pair(enum team team, int nranks, struct pair *p)
 {
     static char text[8192];
-    char name[] = "/tmp/cumu-disagree-XXXXXX";
-    int file = mkstemp(name), old = dup(2);
-    unlink(name);
-    dup2(file, 2);
+    struct caught caught = stderr_catch();
     bool ok = team_run(team, nranks, true, disagree, p);
-    dup2(old, 2);
-    close(old);
-    ssize_t n = pread(file, text, sizeof text - 1, 0);
-    close(file);
-    text[n > 0 ? n : 0] = 0;
+    stderr_caught(caught, text, sizeof text);
     int lines = 0, good = 0;
     for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1, lines++) {
         *end = 0;

@@ -2,7 +2,6 @@
  * from what such may say (`strangers [SEED [ROUNDS]]`), and ranks of another user. */
 #include "team.h"
 
-#include <fcntl.h>
 #include <grp.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -12,12 +11,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "host/mccl/net/door.h"
 
-enum { OTHER_USER = 12345, LATE_MS = 300, SOON_MS = 5000 };
+enum { OTHER_USER = 12345, LATE_MS = 300, SOON_MS = 5000, TEXT = 4096 };
 
 struct foreign { /* a build that differs */
     char magic;  /* the last byte of its protocol */
@@ -37,29 +35,16 @@ static uint64_t draw(uint64_t n)
     return (x ^ x >> 31) % n;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Joins, which must fail soon, and says what the program is told: the text of standard error. */
 static void join_refused(struct rank *r, const char *expected)
 {
-    char text[4096] = "", path[] = "/tmp/strangers-XXXXXX";
-    int to = mkstemp(path), before = dup(2);
-    unlink(path);
-    dup2(to, 2);
-    int64_t began = now_ms();
+    char text[TEXT];
+    struct caught caught = stderr_catch();
+    double began = seconds();
     mcclResult_t result = mcclCommInitRank(&r->comm, r->nranks, r->id, r->rank);
-    int64_t took = now_ms() - began;
-    dup2(before, 2);
-    if (pread(to, text, sizeof text - 1, 0) < 0)
-        text[0] = 0;
-    close(to);
-    close(before);
-    RANK(r, result == mcclInvalidUsage && took < SOON_MS);
+    double took = seconds() - began;
+    stderr_caught(caught, text, sizeof text);
+    RANK(r, result == mcclInvalidUsage && took < SOON_MS / 1e3);
     bool named = strstr(text, expected) != NULL;
     RANK(r, named);
     if (!named)
@@ -141,16 +126,12 @@ static struct foreign draw_build(const char *ours)
 static void foreign_id(struct rank *r)
 {
     mcclComm_t comm;
+    char text[TEXT];
     r->id.internal[7]++;
-    char path[] = "/tmp/strangers-XXXXXX", text[1000] = "";
-    int to = mkstemp(path), before = dup(2);
-    unlink(path);
-    dup2(to, 2);
+    struct caught caught = stderr_catch();
     RANK(r, mcclCommInitRank(&comm, r->nranks, r->id, r->rank) == mcclInvalidArgument);
-    dup2(before, 2);
-    RANK(r, pread(to, text, sizeof text - 1, 0) > 0 && strstr(text, "another version of cumu made the id"));
-    close(to);
-    close(before);
+    stderr_caught(caught, text, sizeof text);
+    RANK(r, strstr(text, "another version of cumu made the id"));
 }
 
 static void become_another(struct rank *r)

@@ -70,11 +70,29 @@ struct desk { /* shared with the processes of a team */
     _Atomic int ready; /* 1: the id is made; 2: it could not be */
 };
 
-static double seconds(void)
+double seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+struct caught stderr_catch(void)
+{
+    char name[] = "/tmp/cumu-team-XXXXXX";
+    struct caught c = {.file = mkstemp(name), .old = dup(2)};
+    unlink(name);
+    dup2(c.file, 2);
+    return c;
+}
+
+void stderr_caught(struct caught c, char *text, size_t size)
+{
+    dup2(c.old, 2);
+    close(c.old);
+    ssize_t n = pread(c.file, text, size - 1, 0);
+    close(c.file);
+    text[n > 0 ? n : 0] = 0;
 }
 
 static void nap(void) { nanosleep(&(struct timespec){0, 1000000}, NULL); }

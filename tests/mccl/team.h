@@ -43,6 +43,15 @@ void team_end_with(pid_t parent);
 #define report(ok, ...) (check(ok, __VA_ARGS__), team_end_if_hung())
 void team_end_if_hung(void);
 
+/* What the process says on stderr from stderr_catch to stderr_caught, whose text is cut to `size`. */
+struct caught {
+    int file, old;
+};
+struct caught stderr_catch(void);
+void stderr_caught(struct caught c, char *text, size_t size);
+
+double seconds(void); /* of a clock that nobody sets */
+
 /* n bytes of the rank's device memory; never freed while the team lives, which makes bodies short. */
 void *device_bytes(struct rank *r, size_t n);
 /* Waits for the stream, at most some seconds; false if that is not enough. */
