@@ -263,14 +263,14 @@ static void packs(void)
     insn_check("r:f", r_tf32, 0, 0, "cvt.rna.satfinite.tf32.f32");
 }
 
-/* cvt.pack: p = bits of an element, negative if signed; q: bit 0 source signed, bit 1 with c */
+/* cvt.pack: p = bits of an element, negative if signed; q: with c */
 static void r_cvt_pack(struct lane *x)
 {
     unsigned bits = (unsigned)(x->p < 0 ? -x->p : x->p);
     s64 hi = (1ll << (bits - (x->p < 0))) - 1, lo = x->p < 0 ? -hi - 1 : 0;
-    u64 r = x->q & 2 ? x->s[2] << (2 * bits) : 0;
+    u64 r = x->q ? x->s[2] << (2 * bits) : 0;
     for (unsigned n = 0; n < 2; n++) {
-        s64 v = x->q & 1 ? (s64)(s32)x->s[1 - n] : (s64)x->s[1 - n];
+        s64 v = (s32)x->s[1 - n];
         v = v > hi ? hi : v < lo ? lo : v;
         r |= ((u64)v & ((1ull << bits) - 1)) << (n * bits);
     }
@@ -283,12 +283,10 @@ static void cvt_packs(void)
         long p;
     } t[] = {{"u4", 4}, {"s4", -4}, {"u8", 8}, {"s8", -8}, {"u2", 2}, {"s2", -2}, {"u16", 16}, {"s16", -16}};
     for (unsigned n = 0; n < 8; n++)
-        for (long s = 0; s < 2; s++) {
-            if (n >= 6)
-                insn_check("r:rr", r_cvt_pack, t[n].p, s, "cvt.pack.sat.%s.%c32", t[n].name, s ? 's' : 'u');
-            else
-                insn_check("r:rrr", r_cvt_pack, t[n].p, s | 2, "cvt.pack.sat.%s.%c32.b32", t[n].name, s ? 's' : 'u');
-        }
+        if (n >= 6)
+            insn_check("r:rr", r_cvt_pack, t[n].p, 0, "cvt.pack.sat.%s.s32", t[n].name);
+        else
+            insn_check("r:rrr", r_cvt_pack, t[n].p, 1, "cvt.pack.sat.%s.s32.b32", t[n].name);
 }
 
 int main(void)

@@ -102,22 +102,17 @@ static uint32_t bits_want(uint32_t i)
     uint32_t v = in[i] & in[i + THREADS];
     return v ^ v;
 }
-static uint32_t least_want(uint32_t i) /* as s64, then the greater with itself */
+static uint32_t least_want(uint32_t i)
 {
-    int64_t a, b;
-    memcpy(&a, in + (i & ~1u), 8);
-    memcpy(&b, in + (i & ~1u) + THREADS, 8);
-    a = a < b ? a : b;
-    return (uint32_t)(i & 1 ? (uint64_t)a >> 32 : (uint64_t)a);
+    const int32_t a = (int32_t)in[i], b = (int32_t)in[i + THREADS];
+    return (uint32_t)(a < b ? a : b);
 }
 static uint32_t float_want(uint32_t i)
 {
-    float a, b;
-    memcpy(&a, in + i, 4);
-    memcpy(&b, in + i + THREADS, 4);
-    volatile float s = a + b;
-    s = s + s;
-    a = s;
+    const uint32_t bits = in[i] < in[i + THREADS] ? in[i] : in[i + THREADS];
+    float a;
+    memcpy(&a, &bits, 4);
+    a += a;
     memcpy(&i, &a, 4);
     return i;
 }
@@ -152,13 +147,13 @@ int main(void)
     expect("red.async", reductions, 1, THREADS, reductions_want);
     expect("cp.reduce.async.bulk.add.u32", reduce("add.u32", "add.u32"), 1, THREADS, sum_want);
     expect("cp.reduce.async.bulk.and.b32, .xor.b64", reduce("and.b32", "xor.b64"), 1, THREADS, bits_want);
-    expect("cp.reduce.async.bulk.min.s64, .max.s64", reduce("min.s64", "max.s64"), 1, THREADS, least_want);
+    expect("cp.reduce.async.bulk.min.s32, .max.s64", reduce("min.s32", "max.s64"), 1, THREADS, least_want);
     expect("video", video, 8, THREADS, video_want);
     for (uint32_t i = 0; i < MOST; i++) {
         float f = (float)(int32_t)(i * 40503u % 2001 - 1000) / 8;
         memcpy(in + i, &f, 4);
     }
-    expect("cp.reduce.async.bulk.add.f32", reduce("add.f32", "add.f32"), 1, THREADS, float_want);
+    expect("cp.reduce.async.bulk.min.u32, .add.f32", reduce("min.u32", "add.f32"), 1, THREADS, float_want);
     expect_fault("bulk copy outside shared memory",
                  KERNEL(SHARED "cp.async.bulk.global.shared::cta.bulk_group [%rd30], [%r0+1048576], 16;\n"), 1, 1,
                  T0_FAULT_SHARED, 0, 0, 1048576);

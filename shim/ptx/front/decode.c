@@ -123,7 +123,11 @@ static void apply(struct ptx_instr *in, const struct mod *m)
     }
 }
 
-/* One modifier, without its dot. 0 = unknown to every opcode, 1 = not for this one, 2 = done. */
+/* Classes of modifiers that exclude each other. */
+#define ONE_OF \
+    (RND | IRND | HALF | CMP | LOGIC | ATOM | SHFL | VOTE | PRMT | SHF | TESTP | SPACE | SCOPE | VEC | CLAMP | MEMBAR)
+
+/* One modifier, without its dot. 0 = unknown to every opcode, 1 = not for this one, 2 = done, 3 = not with another. */
 static int modifier(struct ptx_instr *in, uint64_t allowed, uint64_t *seen, const char *s, size_t len)
 {
     int known = 0;
@@ -135,6 +139,8 @@ static int modifier(struct ptx_instr *in, uint64_t allowed, uint64_t *seen, cons
         known = 1;
         if (!(mods[i].cls & allowed))
             continue;
+        if (*seen & ONE_OF & (mods[i].cls & (RND | IRND) ? RND | IRND : mods[i].cls))
+            return 3;
         apply(in, &mods[i]);
         *seen |= mods[i].cls;
         return 2;
@@ -357,6 +363,8 @@ void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, str
         int r = modifier(in, info->mods, &seen, m, n);
         if (r == 2)
             continue;
+        if (r == 3)
+            ptx_fail(c, line, s, len, "%s takes one modifier of the kind of .%.*s", op_names[in->op], (int)n, m);
         unsigned type = ptx_type_find(m, n);
         bool taken = type && ntype < info->most && (ntype || info->types & BIT(type));
         c->diag->gap = !taken && (r || type); /* PTX has it, if not here as far as the tables know */
@@ -369,6 +377,7 @@ void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, str
         in->type[ntype++] = (uint8_t)type;
     }
     out->sig = "~";
+    ptx_check_form(c, s, len, line, out);
     if (out->loose)
         return;
     if (ntype < info->least)

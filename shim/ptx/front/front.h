@@ -49,12 +49,21 @@ uint32_t ptx_read_params(struct ptx_lex *l, struct ptx_var **out, uint32_t *tota
 struct ptx_opcode {      /* one spelling, decoded once per function */
     struct ptx_instr in; /* everything but operands, guard and line */
     const char *sig;     /* operand pattern */
-    bool loose;          /* modifiers and operands are kept, not checked */
+    bool loose;          /* modifiers and operands are kept as they are; forms.def checks them */
+    bool has_hint, has_mask;
+    const char *operands; /* of its form in forms.def */
 };
 /* Decodes "ld.global.v4.f32"; fails naming the bad part. */
 void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, struct ptx_opcode *out);
 /* The same without operands or error exit: 0, or -1 with *diag filled. For the census check. */
 int ptx_decode_check(const char *opcode, struct ptx_diag *diag);
+
+/* form.c: fails if the spelling is none of the forms that forms.def has of its name. */
+void ptx_check_form(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, struct ptx_opcode *oc);
+/* Why the operand, or with NULL the end of the operands, does not fit at *at of oc->operands, which goes on; NULL if it
+ * does. */
+const char *ptx_check_form_operand(const struct ptx_opcode *oc, const struct ptx_func *f, const struct ptx_opnd *o,
+                                   const char **at);
 
 /* Special register by name ("%tid.x"), -1 if none; ptx_sreg_name gives it back. */
 int ptx_sreg_find(const char *s, size_t len);

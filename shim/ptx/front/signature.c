@@ -219,19 +219,26 @@ static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, str
 }
 
 /* Anything up to the ';'. */
-static void read_loose(struct ptx_parser *p, struct ptx_instr *in)
+static void read_loose(struct ptx_parser *p, const struct ptx_opcode *oc, struct ptx_instr *in)
 {
     struct ptx_lex *l = &p->lex;
+    const char *at = oc->operands, *why;
     struct ptx_opnd rest[32];
     uint32_t n = 0;
-    if (ptx_is(l, ';'))
+    if (ptx_is(l, ';')) {
+        if ((why = ptx_check_form_operand(oc, p->f, NULL, &at)))
+            ptx_bad_operand(p, &l->tok, in, why);
         return;
+    }
     bool dst = !ptx_is(l, '[') && !ptx_starts_expr(l) &&
                (in->op != PTX_OP_TCGEN05 || !strncmp(in->opcode, "tcgen05.ld", 10));
     const bool two = !strncmp(in->opcode, "tcgen05.ld.red", 14); /* what was loaded, and the least of it */
     do {
         struct ptx_opnd o;
+        const struct ptx_tok t = l->tok;
         ptx_read_any(p, in, PTX_NONE, 0, &o);
+        if ((why = ptx_check_form_operand(oc, p->f, &o, &at)))
+            ptx_bad_operand(p, &t, in, why);
         if (dst && in->ndst == 0) {
             in->dst[in->ndst++] = o;
             if (ptx_accept(l, '|'))
@@ -246,6 +253,8 @@ static void read_loose(struct ptx_parser *p, struct ptx_instr *in)
             rest[n++] = o;
         }
     } while (ptx_accept(l, ','));
+    if ((why = ptx_check_form_operand(oc, p->f, NULL, &at)))
+        ptx_bad_operand(p, &l->tok, in, why);
     if (n == 1)
         in->src[in->nsrc++] = rest[0];
     else if (n)
@@ -259,7 +268,7 @@ void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct
     const char *sig = oc->sig;
     bool optional = false, first = true;
     if (*sig == '~') {
-        read_loose(p, in);
+        read_loose(p, oc, in);
         return;
     }
     for (; *sig; sig++) {

@@ -213,8 +213,9 @@ static uint32_t vector_source(struct lir_lower *l, const struct ptx_opnd *d, con
 static void lower_atom(struct lir_lower *l, const struct ptx_instr *i)
 {
     const struct ptx_opnd *d = &i->dst[0], *v = &i->src[1];
-    /* Compilers write atom where nobody wants the result, too. */
-    const bool unread = d->kind == PTX_O_REG && !l->read[d->reg] && i->sem != PTX_ACQUIRE && i->sem != PTX_ACQ_REL;
+    /* Compilers write atom where nobody wants the result, too. Nothing is known of who reads an instruction's alone. */
+    const bool unread = d->kind == PTX_O_REG && l->read && !l->read[d->reg] && i->sem != PTX_ACQUIRE &&
+                        i->sem != PTX_ACQ_REL;
     bool returns = i->op == PTX_OP_ATOM && !unread;
     enum lir_class c = lir_class_of(i->type[0]);
     unsigned n = v->kind == PTX_O_VEC ? v->n : 1;

@@ -1,0 +1,247 @@
+/* Whether an instruction is spelled as one of the forms of its name (forms.def): modifiers that are missing, foreign or
+ * exclude each other, operands by their number and kind. */
+#include "ptx/front/front.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct form {
+    const char *name, *modifiers, *operands;
+} forms[] = {
+#define FORM(name, modifiers, operands) {name, modifiers, operands},
+#include "ptx/front/forms.def"
+#undef FORM
+};
+
+enum { MOST = 24 };
+
+struct word {
+    const char *s;
+    size_t len;
+    bool is_type;
+};
+
+struct spelling { /* of one instruction: its modifiers behind the name */
+    struct word word[MOST];
+    unsigned n;
+};
+
+struct misfit {   /* why the form that fits best does not */
+    unsigned fit; /* groups that fitted up to there */
+    const char *what;
+    size_t len;
+    bool lacks;
+};
+
+/* One alternative of a group; a star stands for the rest, or for anything up to what follows it. */
+static bool fits(const char *p, const char *end, const char *s, size_t len)
+{
+    for (; p < end && *p != '*'; p++, s++, len--)
+        if (!len || *p != *s)
+            return false;
+    if (p == end)
+        return !len;
+    for (size_t k = 0; k <= len; k++)
+        if (fits(p + 1, end, s + k, len - k))
+            return true;
+    return false;
+}
+
+static bool fits_group(const char *p, const char *end, const struct word *w)
+{
+    for (const char *stop; p < end; p = stop + 1) {
+        stop = memchr(p, '|', (size_t)(end - p));
+        stop = stop ? stop : end;
+        if (fits(p, stop, w->s, w->len))
+            return true;
+    }
+    return false;
+}
+
+/* Types that only matrices have are not among those of registers. */
+static bool is_type(const char *s, size_t len)
+{
+    static const char *const matrix[] = {"e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "ue8m0", "ue4m3"};
+    for (size_t k = 0; k < sizeof matrix / sizeof matrix[0]; k++)
+        if (strlen(matrix[k]) == len && !memcmp(matrix[k], s, len))
+            return true;
+    return ptx_type_find(s, len) != PTX_NONE;
+}
+
+static bool is_one_of(const struct word *w, const char *const *words)
+{
+    for (; *words; words++)
+        if (strlen(*words) == w->len && !memcmp(*words, w->s, w->len))
+            return true;
+    return false;
+}
+
+/* Modifiers between s and end, which begins with a dot. What ptxas takes twice without a word stands once. NULL, or the
+ * one that may not be repeated. */
+static const struct word *split(const char *s, const char *end, struct spelling *sp)
+{
+    static const char *const idle[] = {"sync", "approx", "sat", "satfinite", "relu", "NaN", "shiftamt", "cc", NULL};
+    static const char *const layouts[] = {"row", "col", NULL};
+    for (const char *dot; s < end; s = dot) {
+        s++;
+        dot = memchr(s, '.', (size_t)(end - s));
+        dot = dot ? dot : end;
+        if (sp->n == MOST)
+            return &sp->word[MOST - 1];
+        struct word *w = &sp->word[sp->n++];
+        *w = (struct word){s, (size_t)(dot - s), is_type(s, (size_t)(dot - s))};
+        for (unsigned k = 0; k + 1 < sp->n && !w->is_type && !is_one_of(w, layouts); k++)
+            if (sp->word[k].len == w->len && !memcmp(sp->word[k].s, w->s, w->len)) {
+                if (!is_one_of(w, idle))
+                    return w;
+                sp->n--;
+                break;
+            }
+    }
+    return NULL;
+}
+
+/* The word of the spelling that a group of the form takes, or -1. Types are taken in order. */
+static int find_word(const struct spelling *sp, uint32_t used, const char *group, const char *end)
+{
+    const bool type = *group == '.';
+    for (unsigned k = 0; k < sp->n; k++) {
+        if (used >> k & 1 || sp->word[k].is_type != type)
+            continue;
+        if (fits_group(group + type, end, &sp->word[k]))
+            return (int)k;
+        if (type)
+            break;
+    }
+    return -1;
+}
+
+static bool match(const struct form *f, const struct spelling *sp, struct misfit *best)
+{
+    uint32_t used = 0;
+    struct misfit m = {0};
+    for (const char *g = f->modifiers; *g;) {
+        const bool optional = *g == '[';
+        const char *end = g + strcspn(g, " "), *from = g + optional, *to = end - optional;
+        const int k = find_word(sp, used, from, to);
+        if (k >= 0) {
+            used |= (uint32_t)1 << k;
+            m.fit += !m.what;
+        } else if (!optional && !m.what) {
+            m = (struct misfit){m.fit, from, (size_t)(to - from), true};
+        }
+        g = end + (*end == ' ');
+    }
+    for (unsigned k = 0; k < sp->n && !m.what; k++)
+        if (!(used >> k & 1))
+            m = (struct misfit){m.fit, sp->word[k].s, sp->word[k].len, false};
+    if (m.what && (!best->what || m.fit > best->fit))
+        *best = m;
+    return !m.what;
+}
+
+/* Length of the longest name that the spelling begins with; 0 = none. */
+static size_t find_name(const char *s, size_t len)
+{
+    size_t best = 0;
+    for (const struct form *f = forms; f < forms + sizeof forms / sizeof forms[0]; f++) {
+        const size_t n = *f->name == *s ? strlen(f->name) : 0;
+        if (n > best && n <= len && !memcmp(f->name, s, n) && (n == len || s[n] == '.'))
+            best = n;
+    }
+    return best;
+}
+
+static bool has_word(const struct spelling *sp, const char *text)
+{
+    for (unsigned k = 0; k < sp->n; k++)
+        if (strlen(text) == sp->word[k].len && !memcmp(text, sp->word[k].s, sp->word[k].len))
+            return true;
+    return false;
+}
+
+/* Holds a decoded spelling against the forms of its name, and notes the operands that the form has. */
+void ptx_check_form(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, struct ptx_opcode *oc)
+{
+    struct spelling sp = {.n = 0};
+    struct misfit why = {0};
+    const size_t name = find_name(s, len);
+    const char *dot = memchr(s, '.', len);
+    if (!name && oc->loose)
+        ptx_fail(c, line, s, len, "no instruction has this name");
+    const struct word *twice = split(name ? s + name : dot ? dot : s + len, s + len, &sp);
+    if (twice)
+        ptx_fail(c, line, s, len, "modifier .%.*s stands twice", (int)twice->len, twice->s);
+    oc->operands = "*";
+    if (!name)
+        return;
+    for (const struct form *f = forms; f < forms + sizeof forms / sizeof forms[0]; f++) {
+        if (strlen(f->name) != name || memcmp(f->name, s, name) || !match(f, &sp, &why))
+            continue;
+        oc->operands = f->operands;
+        oc->has_hint = has_word(&sp, "L2::cache_hint");
+        oc->has_mask = has_word(&sp, "multicast::cluster") || has_word(&sp, "cp_mask");
+        return;
+    }
+    ptx_fail(c, line, s, len, why.lacks ? "%.*s lacks a modifier: %.*s" : "%.*s does not take the modifier .%.*s here",
+             (int)name, s, (int)(why.len < 60 ? why.len : 60), why.what);
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+static bool is_address(const struct ptx_func *f, const struct ptx_opnd *o)
+{
+    return o->kind == PTX_O_ADDR || (o->kind == PTX_O_VEC && o->n && f->opnd[o->first].kind == PTX_O_ADDR);
+}
+
+static bool is_value(const struct ptx_func *f, const struct ptx_opnd *o, unsigned size)
+{
+    if (o->kind == PTX_O_REG)
+        return f->reg[o->reg].type != PTX_PRED && ptx_type_size(f->reg[o->reg].type) == size;
+    return o->kind == PTX_O_IMM || o->kind == PTX_O_SINK || (o->kind == PTX_O_SYM && size >= 4);
+}
+
+static bool fits_letter(const struct ptx_func *f, const struct ptx_opnd *o, char letter)
+{
+    if (o->kind == PTX_O_VEC && o->n == 1 && letter != 'a') /* {%r1} is %r1, as CUTLASS writes metadata */
+        o = &f->opnd[o->first];
+    switch (letter) {
+    case 'a': return is_address(f, o);
+    case 'd': return is_address(f, o) || is_value(f, o, 8);
+    case 'i': return is_value(f, o, 4);
+    case 'm': return o->kind == PTX_O_VEC ? !is_address(f, o) : is_value(f, o, 8);
+    case 'L':
+    case 'l': return is_value(f, o, 8);
+    case 'H':
+    case 'h': return is_value(f, o, 2);
+    case 'n': return o->kind == PTX_O_IMM;
+    case 'p': return o->kind == PTX_O_SINK || (o->kind == PTX_O_REG && f->reg[o->reg].type == PTX_PRED);
+    default: return o->kind != PTX_O_SREG && !is_address(f, o); /* v, r */
+    }
+}
+
+/* Letters that do not apply to this spelling, and the mark of what may be left out. */
+static const char *skip_letters(const struct ptx_opcode *oc, const char *at, bool *optional)
+{
+    for (;; at++) {
+        if (*at == '?')
+            *optional = true;
+        else if (!(*at == 'L' && !oc->has_hint) && !(*at == 'H' && !oc->has_mask))
+            return at;
+    }
+}
+
+/* Why the operand, or with NULL the end of the operands, does not fit at *at, which goes on; NULL if it does. */
+const char *ptx_check_form_operand(const struct ptx_opcode *oc, const struct ptx_func *f, const struct ptx_opnd *o,
+                                   const char **at)
+{
+    bool optional = *at > oc->operands && memchr(oc->operands, '?', (size_t)(*at - oc->operands));
+    *at = skip_letters(oc, *at, &optional);
+    if (**at == '*')
+        return NULL;
+    if (!o)
+        return **at && !optional ? "an operand is missing" : NULL;
+    if (!**at)
+        return "too many operands";
+    return fits_letter(f, o, *(*at)++) ? NULL : "operand of the wrong kind";
+}
