@@ -107,14 +107,18 @@ static u64 float_to(const struct format *to, const struct format *from, u64 a)
 }
 static void r_float_float(struct lane *x) { x->d[0] = float_to(now.to->f, now.from->f, x->s[0]); }
 
-static char source_reg(const struct type *t, bool wide)
+static char source_reg(const struct type *t, bool wide, bool byte)
 {
+    if (byte)
+        return 'b';
     if (t->kind == 'f')
         return t->f == &F16 ? 'e' : t->f == &BF16 ? 'g' : t->bits == 32 ? 'f' : 'F';
     return t->bits == 64 ? 'd' : t->bits == 32 || wide ? 'r' : 'h';
 }
-static char result_reg(const struct type *t, bool wide)
+static char result_reg(const struct type *t, bool wide, bool byte)
 {
+    if (byte)
+        return 'b';
     if (t->kind == 'f')
         return t->f == &F64 ? 'F' : t->bits == 32 ? 'f' : 'h';
     return t->bits == 64 ? 'd' : t->bits == 32 || wide ? 'r' : 'h';
@@ -137,13 +141,16 @@ static void check(insn_ref *ref, int mode, bool ftz, bool sat)
     now.mode = mode;
     now.ftz = ftz;
     now.sat = sat;
+    const bool byte_to = now.to->bits == 8 && now.from->f == &BF16,
+               byte_from = now.from->bits == 8 && now.to->f == &BF16;
     for (int wide = 0; wide < 4; wide++) { /* narrow integers also in 32-bit registers */
         bool wide_to = wide & 1, wide_from = wide & 2;
-        if ((wide_to && (now.to->kind == 'f' || now.to->bits > 16)) ||
-            (wide_from && (now.from->kind == 'f' || now.from->bits > 16)))
+        if ((wide_to && (now.to->kind == 'f' || now.to->bits > 16 || byte_to)) ||
+            (wide_from && (now.from->kind == 'f' || now.from->bits > 16 || byte_from)))
             continue;
         char sig[8];
-        snprintf(sig, sizeof sig, "%c:%c", result_reg(now.to, wide_to), source_reg(now.from, wide_from));
+        snprintf(sig, sizeof sig, "%c:%c", result_reg(now.to, wide_to, byte_to),
+                 source_reg(now.from, wide_from, byte_from));
         insn_check(sig, ref, 0, 0, "cvt%s%s%s%s%s.%s.%s", mode_name(mode), ftz ? ".ftz" : "", sat ? ".sat" : "",
                    now.relu ? ".relu" : "", now.satfinite ? ".satfinite" : "", now.to->name, now.from->name);
     }
@@ -155,12 +162,10 @@ static bool may_not_fit(const struct type *to, const struct type *from)
     return to->kind == from->kind ? to->bits < from->bits : to->kind == 'u' || to->bits <= from->bits;
 }
 
-/* bf16 saturates nowhere and has no conversions of 8 bits. */
+/* bf16 saturates nowhere, and is converted from and to bytes in registers of bytes. */
 static void pair(const struct type *to, const struct type *from)
 {
     const bool f32 = (to->f == &F32) || (from->f == &F32), bf16 = to->f == &BF16 || from->f == &BF16;
-    if (bf16 && (to->bits == 8 || from->bits == 8))
-        return;
     now.to = to;
     now.from = from;
     if (to->kind != 'f' && from->kind != 'f') {

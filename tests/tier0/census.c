@@ -186,6 +186,8 @@ static void by_pattern(const struct ptx_opcode *oc)
         case 'c': letter = letter_of(i->type[1]); break;
         default: letter = letter_of(type);
         }
+        if (*s == 'D' && ptx_type_size(type) == 1)
+            letter = 'c';
         if (*s == 'a')
             EMIT("[%%d9]");
         else if (*s == 'b')
@@ -232,7 +234,7 @@ static const char *refusal(const char *opcode)
     make_operands(opcode);
     snprintf(text, sizeof text,
              ".version 8.6\n.target sm_90a\n.address_size 64\n.func f() { ret; }\n"
-             ".visible .entry k()\n{\n.reg .pred %%p<9>; .reg .b16 %%h<9>; .reg .b32 %%r<65>;\n"
+             ".visible .entry k()\n{\n.reg .pred %%p<9>; .reg .b8 %%c<9>; .reg .b16 %%h<9>; .reg .b32 %%r<65>;\n"
              ".reg .b64 %%d<33>; .reg .b128 %%q<9>; .reg .f32 %%f<9>;\n%s %s;\nL: ret;\n}\n",
              opcode, operands);
     struct ptx_module *m = ptx_module_open(text, strlen(text), &d);

@@ -168,6 +168,8 @@ static const char *cvt_pattern(const struct ptx_instr *in)
         return !from_f32 ? scaled ? "D1h" : "D1" : random ? "C11i" : "C11";
     if (is_packed_x2(in->type[0]))
         return from_f32 ? scaled ? "D11h" : "D11" : scaled ? "D1h" : "D1";
+    if (in->type[0] == PTX_BF16 || in->type[1] == PTX_BF16) /* bytes are in registers of bytes */
+        return ptx_type_size(in->type[0]) == 1 ? "Dc" : ptx_type_size(in->type[1]) == 1 ? "C1" : "Cc";
     return "Cc";
 }
 
@@ -220,8 +222,8 @@ static const struct {
     {T_ALL_I, T_ALL_I, R(RND_NONE), PTX_F_SAT, 0},
     {T_ALL_I, T_F | T(F16), R_WHOLE, PTX_F_SAT | PTX_F_FTZ, 0},
     {T_F | T(F16), T_ALL_I, R_ANY, PTX_F_SAT | PTX_F_FTZ, 0},
-    {T_I, T(BF16), R_WHOLE, 0, 0},
-    {T(BF16), T_I | T(F16) | T_F, R_ANY, PTX_F_FTZ, 0},
+    {T_ALL_I, T(BF16), R_WHOLE, 0, 0},
+    {T(BF16), T_ALL_I | T(F16) | T_F, R_ANY, PTX_F_FTZ, 0},
     {T(F16), T(F16), R(RND_NONE) | R_WHOLE, PTX_F_SAT, 0},
     {T(BF16), T(BF16), R(RND_NONE) | R_WHOLE, 0, 0},
     {T(F32), T(F32), R(RND_NONE) | R_WHOLE, PTX_F_SAT | PTX_F_FTZ, 0},
