@@ -7,7 +7,7 @@ TEST_SRC  := $(foreach d,$(TEST_DIRS),$(wildcard tests/$d/*.c))
 TEST_MAIN := $(if $(TEST_SRC),$(shell grep -lE '^int main\b' $(TEST_SRC)))
 TEST_PROG := $(TEST_MAIN:%.c=$B/%)
 # Tests of tier 0 once more, by code of the baseline generator: each a program of $B/tests/base.
-BASE_PROG := $(patsubst tests/tier0/%.c,$B/tests/base/%,$(filter-out %/census.c %/baseline.c,$(filter tests/tier0/%,$(TEST_MAIN))))
+BASE_PROG := $(patsubst tests/tier0/%.c,$B/tests/base/%,$(filter-out %/census.c %/mutants.c %/baseline.c,$(filter tests/tier0/%,$(TEST_MAIN))))
 TEST_PROG += $(BASE_PROG)
 TEST_SH   := $(wildcard tests/*/run.sh)
 

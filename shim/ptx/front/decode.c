@@ -260,6 +260,8 @@ static const char *cvt_inconsistent(const struct ptx_instr *in)
     const char *why = "does not convert between these types";
     if (in->sub) /* cvt.pack */
         return NULL;
+    if (in->type[2])
+        return "takes two types";
     if (in->flags & PTX_F_FTZ && !((to | from) & T(F32)))
         return "takes .ftz with .f32 only";
     if (in->flags & PTX_F_SAT && to & T_ALL_I && from & T_ALL_I && !cvt_may_not_fit(in->type[0], in->type[1]))
@@ -289,6 +291,8 @@ static const char *inconsistent(const struct ptx_instr *in)
         return "has no .wide form of 64-bit operands";
     if (in->op == PTX_OP_CVT)
         return cvt_inconsistent(in);
+    if (in->op == PTX_OP_SLCT && in->type[1] != PTX_S32 && in->type[1] != PTX_F32)
+        return "selects by .s32 or .f32 only";
     const bool arithmetic = in->op == PTX_OP_ADD || in->op == PTX_OP_SUB || in->op == PTX_OP_MUL ||
                             in->op == PTX_OP_FMA;
     const bool extreme = in->op == PTX_OP_MIN || in->op == PTX_OP_MAX;
@@ -368,7 +372,8 @@ void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, str
         if (r == 3)
             ptx_fail(c, line, s, len, "%s takes one modifier of the kind of .%.*s", op_names[in->op], (int)n, m);
         unsigned type = ptx_type_find(m, n);
-        bool taken = type && ntype < info->most && (ntype || info->types & BIT(type));
+        /* products of bytes and video instructions have one kind of all their types */
+        bool taken = type && ntype < info->most && ((ntype && info->types != T_I32) || info->types & BIT(type));
         c->diag->gap = !taken && (r || type); /* PTX has it, if not here as far as the tables know */
         if (!type)
             ptx_fail(c, line, s, len, r ? "%s does not take the modifier .%.*s" : "%s: unknown modifier .%.*s",
