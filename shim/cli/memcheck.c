@@ -16,7 +16,7 @@
 
 struct memcheck_options {
     const char *tool, *leaks, *exitcode, *log, *limit, *save, *suppressions, *api, *processes, *skip, *count, *after;
-    const char *level;
+    const char *level, *print_level, *backtrace, *folders, *prefix, *padding;
     bool unused;
     const char *backend;
     const char *words; /* of CUMU_CHECK */
@@ -100,6 +100,14 @@ static int check(struct memcheck_options *o)
         return cumu_usage(&cumu_verb_memcheck, "--target-processes wants all or application-only");
     if (!among(o->after, "context", "kernel", NULL))
         return cumu_usage(&cumu_verb_memcheck, "--destroy-on-device-error wants context or kernel");
+    if (!among(o->folders, "yes", "no", NULL))
+        return cumu_usage(&cumu_verb_memcheck, "--strip-paths wants yes or no");
+    if (o->print_level && !cumu_memcheck_print_level(&(struct memcheck_print){0}, o->print_level))
+        return cumu_usage(&cumu_verb_memcheck, "--print-level wants info, warn, error or fatal");
+    if (o->backtrace && !cumu_memcheck_print_backtrace(&(struct memcheck_print){0}, o->backtrace))
+        return cumu_usage(&cumu_verb_memcheck, "--show-backtrace wants yes, host, device or no");
+    if (o->padding && !number(o->padding, 1L << 30, &n))
+        return cumu_usage(&cumu_verb_memcheck, "--padding wants a number of bytes up to 1 GiB");
     if (o->backend && strcmp(o->backend, "host") != 0)
         return cumu_usage(
             &cumu_verb_memcheck,
@@ -132,6 +140,11 @@ static int parse(struct memcheck_options *o, int argc, char **argv)
                  {"--kernel-name-exclude", &excluded},
                  {"--kernel-regex", &expression},
                  {"--racecheck-detect-level", &o->level},
+                 {"--print-level", &o->print_level},
+                 {"--show-backtrace", &o->backtrace},
+                 {"--strip-paths", &o->folders},
+                 {"--prefix", &o->prefix},
+                 {"--padding", &o->padding},
                  {"--backend", &o->backend}};
     int i = 1, status = 0;
     for (; i < argc && argv[i][0] == '-' && !status; i++) {
@@ -214,6 +227,12 @@ static int open_reports(const struct memcheck_options *o, struct memcheck_report
     r->to = !o->log ? stderr : expand(o->log, log) ? fopen(log, "we") : NULL;
     if (!r->to)
         return cumu_fail(CUMU_EXIT_USAGE, "%s: %s", o->log, strerror(errno));
+    r->print.prefix = o->prefix ? o->prefix : "=========";
+    r->print.no_folders = o->folders && !strcmp(o->folders, "yes");
+    if (o->print_level)
+        (void)cumu_memcheck_print_level(&r->print, o->print_level);
+    if (o->backtrace)
+        (void)cumu_memcheck_print_backtrace(&r->print, o->backtrace);
     r->limit = o->limit ? strtoull(o->limit, NULL, 10) : 100;
     if ((o->suppressions && !cumu_memcheck_suppress(r, o->suppressions)) ||
         (o->save && !cumu_memcheck_save(r, o->save, o->xml)))
@@ -237,6 +256,7 @@ static int set_environment(const struct memcheck_options *o, const char *path)
                                   {"CUMU_CHECK_UNUSED", o->unused ? "1" : "0"},
                                   {"CUMU_CHECK_KERNELS", o->kernels},
                                   {"CUMU_CHECK_LAUNCHES", launches},
+                                  {"CUMU_CHECK_PADDING", o->padding ? o->padding : "0"},
                                   {"CUMU_CHECK_API", o->api ? o->api : "explicit"},
                                   {"CUMU_CHECK_AFTER", o->after ? o->after : "context"}};
     for (size_t k = 0; k < sizeof set / sizeof *set; k++)
@@ -248,16 +268,17 @@ static int set_environment(const struct memcheck_options *o, const char *path)
 static void say_summary(const struct memcheck_reports *r, const struct memcheck_options *o)
 {
     const unsigned long long races = r->race_errors + r->race_warnings;
+    const char *prefix = r->print.prefix;
     if (o->suppressions)
-        fprintf(r->to, "========= %llu report%s suppressed\n", r->suppressed, r->suppressed == 1 ? "" : "s");
+        fprintf(r->to, "%s %llu report%s suppressed\n", prefix, r->suppressed, r->suppressed == 1 ? "" : "s");
     if (r->limit && r->printed > r->limit)
-        fprintf(r->to, "========= %llu reports were not printed (--print-limit)\n", r->printed - r->limit);
+        fprintf(r->to, "%s %llu reports were not printed (--print-limit)\n", prefix, r->printed - r->limit);
     if (strstr(o->words, "race"))
-        fprintf(r->to, "========= RACECHECK SUMMARY: %llu hazard%s displayed (%llu error%s, %llu warning%s)\n", races,
+        fprintf(r->to, "%s RACECHECK SUMMARY: %llu hazard%s displayed (%llu error%s, %llu warning%s)\n", prefix, races,
                 races == 1 ? "" : "s", r->race_errors, r->race_errors == 1 ? "" : "s", r->race_warnings,
                 r->race_warnings == 1 ? "" : "s");
     if (strcmp(o->words, "race") != 0)
-        fprintf(r->to, "========= ERROR SUMMARY: %llu error%s\n", r->errors, r->errors == 1 ? "" : "s");
+        fprintf(r->to, "%s ERROR SUMMARY: %llu error%s\n", prefix, r->errors, r->errors == 1 ? "" : "s");
 }
 
 static int memcheck(int argc, char **argv)
@@ -277,7 +298,7 @@ static int memcheck(int argc, char **argv)
     if (!status)
         status = set_environment(&o, path);
     if (!status) {
-        fputs("========= COMPUTE-SANITIZER\n", r.to);
+        fprintf(r.to, "%s COMPUTE-SANITIZER\n", r.print.prefix);
         status = cumu_launch_wait(&l, p.path, o.program, while_running, &r);
         cumu_memcheck_read(&r);
         if (!cumu_memcheck_finish(&r, o.save) && !status)
@@ -309,6 +330,11 @@ const struct cumu_verb_entry cumu_verb_memcheck = {
     "  --suppressions FILE       records of XML; reports that have their kind, text, func, file, line and module\n"
     "                            (the text, a shell's pattern or a regular expression) do not count\n"
     "  --print-limit N           reports that are printed (default 100; 0: all); all are counted\n"
+    "  --print-level LEVEL       reports that are printed: info (default, all), warn, error, fatal; all are counted\n"
+    "  --show-backtrace WHICH    stacks in reports: yes (default), host, device or no\n"
+    "  --strip-paths yes         source files without their folders (default: no)\n"
+    "  --prefix TEXT             begins each line in place of =========\n"
+    "  --padding N               bytes between allocations, beyond cumu's 512 (default 0)\n"
     "  --kernel-name LIST        kernels that are looked at: kernel_name=NAME (kne=) or kernel_substring=PART (kns=)\n"
     "  --kernel-name-exclude LIST, --kernel-regex EXPRESSION   the same: others; by an expression\n"
     "  --launch-skip N, --launch-count N   of their launches the first N are not looked at; only N are\n"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char prefix[] = "========= ";
+static const char prefix[] = MEMCHECK_PREFIX;
 
 static void append(struct memcheck_text *t, const char *s, size_t n)
 {
@@ -206,8 +206,9 @@ static void finish_report(struct memcheck_reports *r)
     }
     r->suppressed += r->left_out;
     r->errors += !r->left_out;
-    if (!r->left_out && (!r->limit || r->printed++ < r->limit))
-        (void)fwrite(r->report.s, 1, r->report.n, r->to);
+    if (!r->left_out && r->report.n && cumu_memcheck_prints(&r->print, r->report.s) &&
+        (!r->limit || r->printed++ < r->limit))
+        cumu_memcheck_print(r->to, &r->print, r->report.s, r->report.n);
     free(record);
     free(copy);
     r->report.n = 0;
@@ -221,15 +222,15 @@ static void take_line(struct memcheck_reports *r)
     if (sscanf(s, "@%23s %ld", r->tool, &r->process) == 2)
         return;
     if (strncmp(s, prefix, sizeof prefix - 1) != 0) {
-        (void)fwrite(s, 1, r->line.n, r->to);
+        cumu_memcheck_print(r->to, &r->print, s, r->line.n);
     } else if (!r->report.n && sscanf(text, "%llu more errors", &more) == 1) {
         if (r->left_out)
             return;
         r->errors += more;
-        (void)fwrite(s, 1, r->line.n, r->to);
+        cumu_memcheck_print(r->to, &r->print, s, r->line.n);
     } else if (!r->report.n && (!strncmp(text, "LEAK SUMMARY", 12) || *text == '\n')) {
         if (*text != '\n' || !r->left_out)
-            (void)fwrite(s, 1, r->line.n, r->to);
+            cumu_memcheck_print(r->to, &r->print, s, r->line.n);
     } else {
         append(&r->report, s, r->line.n);
         if (*text == '\n')

@@ -7,6 +7,20 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#define MEMCHECK_PREFIX "========= " /* of what the processes write */
+
+/* memcheck_print.c: how lines of reports are shown. */
+struct memcheck_print {
+    const char *prefix;      /* of each, in place of MEMCHECK_PREFIX, without the space */
+    bool no_host, no_device; /* frames */
+    bool no_folders;         /* before the names of source files */
+    unsigned level;          /* least severe report: 0 info, 1 warn, 2 error, 3 fatal */
+};
+bool cumu_memcheck_print_level(struct memcheck_print *p, const char *name);      /* false: no such level */
+bool cumu_memcheck_print_backtrace(struct memcheck_print *p, const char *which); /* false: no such word */
+bool cumu_memcheck_prints(const struct memcheck_print *p, const char *report);   /* it is severe enough */
+void cumu_memcheck_print(FILE *to, const struct memcheck_print *p, const char *text, size_t n); /* whole lines */
+
 struct memcheck_suppression;
 struct memcheck_text { /* grows; what does not fit into memory is left out */
     char *s;
@@ -16,6 +30,7 @@ struct memcheck_text { /* grows; what does not fit into memory is left out */
 struct memcheck_reports {
     int fd; /* of the file that the processes append to */
     FILE *to;
+    struct memcheck_print print;
     unsigned long long limit, printed; /* limit 0: none */
     unsigned long long errors, suppressed, race_errors, race_warnings;
     struct memcheck_suppression *suppressions;

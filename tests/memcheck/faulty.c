@@ -1,7 +1,8 @@
 /* Kernels with one wrong access each, and the same with a right one, for `cumu memcheck`.
  * usage: faulty list         name, tab, what is reported, a line each
  *        faulty right        all kernels with the right argument: prints "done"
- *        faulty wrong NAME   one of them with the wrong argument: prints CUDA's status */
+ *        faulty wrong NAME   one of them with the wrong argument: prints CUDA's status
+ *        faulty neighbour    the one that reads, 1024 bytes on, where cumu puts what is allocated next: prints the same */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ enum { BYTES = 400, LINE = 77 };
 /* What the kernel gets as p. */
 enum memory {
     DEVICE,
+    NEIGHBOUR,
     FREED,
     FREED_ASYNC,
     PINNED,
@@ -194,7 +196,7 @@ static char *text_of(const struct test *t)
                  ".reg .u32 %%r<32>; .reg .u64 %%rd<8>; .reg .f32 %%f<4>; .reg .f64 %%fd<2>; .reg .pred %%p<2>;\n"
                  "ld.param.u64 %%rd2, [p]; ld.param.u32 %%r1, [n]; mov.u32 %%r2, %%tid.x;\n"
                  "cvt.s64.s32 %%rd1, %%r1; add.u64 %%rd1, %%rd1, %%rd2; mov.f32 %%f1, 0f00000000;\n%s\nret;\n}\n"
-                 ".file 1 \"faulty.cu\"\n.file 2 \"faulty.h\"\n",
+                 ".file 1 \"faulty.cu\"\n.file 2 \"folder in/a place/faulty.h\"\n",
                  t->name, t->body) < 0)
         exit(3);
     return s;
@@ -286,6 +288,12 @@ static uint64_t memory(enum memory kind, void *stack)
     void *host = NULL;
     switch (kind) {
     case DEVICE: need(cuMemAlloc_v2(&p, BYTES), "cuMemAlloc"); break;
+    case NEIGHBOUR: {
+        uint64_t next;
+        need(cuMemAlloc_v2(&p, BYTES), "cuMemAlloc");
+        need(cuMemAlloc_v2(&next, BYTES), "cuMemAlloc");
+        break;
+    }
     case FREED:
         need(cuMemAlloc_v2(&p, BYTES), "cuMemAlloc");
         need(cuMemFree_v2(p), "cuMemFree");
@@ -362,8 +370,13 @@ int main(int argc, char **argv)
     need(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
     need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
     for (int k = 0; k < TESTS; k++) {
+        struct test near = tests[k];
+        near.memory = NEIGHBOUR;
+        near.wrong = 1024;
         if (!strcmp(argv[1], "right"))
             need(run(&tests[k], 0), tests[k].name);
+        else if (!strcmp(argv[1], "neighbour") && !strcmp("load", tests[k].name))
+            printf("status %d\n", (int)run(&near, 1));
         else if (argc > 2 && !strcmp(argv[2], tests[k].name))
             printf("status %d\n", (int)run(&tests[k], 1));
     }

@@ -77,6 +77,47 @@ check "the first program alone" 0 'ERROR SUMMARY: 0 errors' -- \
     "$cumu" memcheck --target-processes application-only sh -c "$tmp/faulty wrong load; true"
 check "a launch that does not fail" 0 '^status 0$' 'ERROR SUMMARY: 1 error$' -- \
     "$cumu" memcheck --destroy-on-device-error kernel "$tmp/faulty" wrong load
+check "another prefix" 0 '^## Invalid __global__ read' '^##     at load in ' '^## ERROR SUMMARY: 2 errors' -- \
+    "$cumu" memcheck --prefix '##' "$tmp/faulty" wrong load
+absent "and no line with the usual one" '^====='
+for stacks in host device yes no; do
+    check "stacks: $stacks" 0 'ERROR SUMMARY: 2 errors' -- \
+        "$cumu" memcheck --show-backtrace $stacks --save "$tmp/stacks.$stacks" "$tmp/faulty" wrong called
+    case $stacks in host | yes) host=yes ;; *) host=no ;; esac
+    case $stacks in device | yes) device=yes ;; *) device=no ;; esac
+    for frame in Host Device; do
+        want=$host
+        [ $frame = Host ] || want=$device
+        has=no
+        ! grep -qE "^=+ +$frame Frame:" "$tmp/out" || has=yes
+        [ $has = $want ] || { echo "not ok frames of $frame in $stacks"; bad=1; }
+    done
+    grep -q 'Saved host backtrace' "$tmp/out" && has=yes || has=no
+    [ $has = $host ] || { echo "not ok heading of frames in $stacks"; bad=1; }
+done
+for stacks in host device no; do
+    for word in '"main"' '"called"'; do
+        [ "$(grep -c "$word" "$tmp/stacks.$stacks")" = "$(grep -c "$word" "$tmp/stacks.yes")" ] ||
+            { echo "not ok what is saved without stacks: $word"; bad=1; }
+    done
+done
+check "folders" 0 ' in folder in/a place/faulty\.h:5' -- "$cumu" memcheck "$tmp/faulty" wrong inlined
+check "are stripped" 0 ' in faulty\.h:5' 'inlined at faulty\.cu:77' -- \
+    "$cumu" memcheck --strip-paths yes "$tmp/faulty" wrong inlined
+absent "of each line" '/'
+check "levels: error" 0 '^========= Invalid' 'ERROR SUMMARY: 2 errors' -- \
+    "$cumu" memcheck --print-level error "$tmp/faulty" wrong load
+check "levels: fatal" 0 'ERROR SUMMARY: 2 errors' -- "$cumu" memcheck --print-level fatal "$tmp/faulty" wrong load
+absent "prints no mere error" 'Invalid|Program hit'
+check "a neighbour's memory" 0 '^status 0$' 'ERROR SUMMARY: 0' -- "$cumu" memcheck "$tmp/faulty" neighbour
+check "padding: a neighbour further away" 0 '^status 719$' 'and is 625 bytes after the nearest allocation' -- \
+    "$cumu" memcheck --padding 4096 "$tmp/faulty" neighbour
+for option in '--padding -1' '--padding 2000000000' '--padding many' '--print-level loud' '--show-backtrace maybe' \
+    '--strip-paths 1' '--print-limit few' '--error-exitcode 256' '--leak-check some' '--report-api-errors some' \
+    '--target-processes some' '--destroy-on-device-error some' '--tool some'; do
+    # shellcheck disable=SC2086
+    check "an option's value: $option" 125 "${option%% *} " -- "$cumu" memcheck $option "$tmp/faulty" right
+done
 check "on a MUSA device" 125 'needs --backend host' -- "$cumu" memcheck --backend musa "$tmp/faulty"
 check "suppressions that are none" 125 'no <record> in it' -- "$cumu" memcheck --suppressions "$tmp/faulty" "$tmp/faulty"
 check "a log file by process and variable" 0 -- env WORD=here "$cumu" memcheck --log-file "$tmp/log.%p.%q{WORD}" true

@@ -257,6 +257,7 @@ static void read_config(void)
     config.check_unused = number("CUMU_CHECK_UNUSED", 0, 0, 1, "0 or 1");
     config.check_leaks = number("CUMU_CHECK_LEAKS", 0, 0, 1, "0 or 1");
     config.check_limit = (int)number("CUMU_CHECK_LIMIT", 100, 0, INT_MAX, "a number, 0 for all");
+    config.check_padding = (size_t)number("CUMU_CHECK_PADDING", 0, 0, 1 << 30, "a number of bytes up to 1 GiB");
     static char path[4096], kernels[4096], launches[64];
     config.check_file = kept(path, sizeof path, "CUMU_CHECK_FILE");
     config.check_kernels = kept(kernels, sizeof kernels, "CUMU_CHECK_KERNELS");

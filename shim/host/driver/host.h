@@ -37,6 +37,7 @@ struct host_config {
     const char *check_kernels;    /* CUMU_CHECK_KERNELS, see memcheck_filter.c */
     long check_skip, check_count; /* CUMU_CHECK_LAUNCHES; count 0: all */
     bool check_goes_on;           /* CUMU_CHECK_AFTER=kernel */
+    size_t check_padding;         /* CUMU_CHECK_PADDING: bytes between allocations, beyond those of space.c */
     bool check_marks;             /* reports are preceded by a line "@TOOL PROCESS" */
     const char *check_file;       /* CUMU_CHECK_FILE: what they are appended to; empty: stderr */
     bool share;                   /* CUMU_HOST_SHARE: ranks of one communicator may be on one device */

@@ -271,7 +271,9 @@ struct host_piece *host_space_take(struct host_arena *a, size_t size, size_t ali
 {
     size_t guard = size >= host_layout.kept && guards < MAX_GUARDS ? host_layout.guard : 0;
     size_t unit = size < host_layout.large ? UNIT : host_layout.block, cost = host_space_cost(size);
-    size_t extent = up(size, unit), zone = host_memcheck_on() ? UNIT : 0; /* so that no index leads to a neighbour */
+    size_t extent = up(size, unit), zone = 0;
+    if (host_memcheck_on()) /* so that no index leads to a neighbour */
+        zone = UNIT + host_config()->check_padding;
     align = align < unit ? unit : align;
     struct host_piece *p = find_room(a, up(size + zone, unit) + guard, cost, align, zero);
     if (!p && (guard || zone)) { /* little address space is left: better without */

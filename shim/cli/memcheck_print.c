@@ -1,0 +1,91 @@
+/* cumu memcheck: lines of reports as they were asked for, with another prefix, without folders or without stacks. What
+ * is counted, suppressed and saved is the whole report. */
+#include "cli/memcheck_reports.h"
+
+#include <string.h>
+
+static const char prefix[] = MEMCHECK_PREFIX;
+enum { SEVERITIES = 4 };
+static const char *const severities[SEVERITIES] = {"info", "warn", "error", "fatal"};
+
+bool cumu_memcheck_print_level(struct memcheck_print *p, const char *name)
+{
+    for (p->level = 0; p->level < SEVERITIES; p->level++)
+        if (!strcmp(name, severities[p->level]))
+            return true;
+    return false;
+}
+
+bool cumu_memcheck_print_backtrace(struct memcheck_print *p, const char *which)
+{
+    p->no_host = !strcmp(which, "device") || !strcmp(which, "no");
+    p->no_device = !strcmp(which, "host") || !strcmp(which, "no");
+    return p->no_host || p->no_device || !strcmp(which, "yes");
+}
+
+static unsigned severity_of(const char *title)
+{
+    static const char *const begins[SEVERITIES] = {"Info: ", "Warning: ", NULL, "Kernel ended: "};
+    for (unsigned k = 0; k < SEVERITIES; k++)
+        if (begins[k] && !strncmp(title, begins[k], strlen(begins[k])))
+            return k;
+    return 2;
+}
+
+bool cumu_memcheck_prints(const struct memcheck_print *p, const char *report)
+{
+    return severity_of(report + sizeof prefix - 1) >= p->level;
+}
+
+/* Where the file begins in "in FILE:LINE" or "inlined at FILE:LINE"; NULL: the line has none. No demangled name has the
+ * word, but a folder may, so that the first one counts. */
+static const char *find_path(const char *s, size_t n)
+{
+    if (n > 11 && !strncmp(s, "inlined at ", 11))
+        return s + 11;
+    const char *in = memmem(s, n, " in ", 4);
+    return in ? in + 4 : NULL;
+}
+
+static void print_text(FILE *to, const struct memcheck_print *p, const char *s, size_t n)
+{
+    const char *path = p->no_folders ? find_path(s, n) : NULL, *name = path;
+    for (const char *c = path; c && *c && *c != ':' && *c != '\n'; c++)
+        name = *c == '/' ? c + 1 : name;
+    if (path) {
+        (void)fwrite(s, 1, (size_t)(path - s), to);
+        n -= (size_t)(name - s);
+        s = name;
+    }
+    (void)fwrite(s, 1, n, to);
+}
+
+/* Whether a line belongs to a stack that is left out; *stack: the lines of it follow. */
+static bool is_left_out(const struct memcheck_print *p, const char *s, bool *stack)
+{
+    const bool host = !strncmp(s, "Saved host backtrace", 20) || !strncmp(s, "Host Frame:", 11);
+    const bool device = !strncmp(s, "Device Frame:", 13), of_it = *stack && !strncmp(s, "inlined at ", 11);
+    const bool out = (host && p->no_host) || (device && p->no_device) || of_it;
+    *stack = device && p->no_device;
+    return out;
+}
+
+void cumu_memcheck_print(FILE *to, const struct memcheck_print *p, const char *text, size_t n)
+{
+    bool stack = false;
+    for (const char *s = text, *end = text + n, *next; s < end; s = next) {
+        const char *newline = memchr(s, '\n', (size_t)(end - s));
+        next = newline ? newline + 1 : end;
+        if (strncmp(s, prefix, sizeof prefix - 1) != 0) {
+            (void)fwrite(s, 1, (size_t)(next - s), to);
+            continue;
+        }
+        const char *words = s + sizeof prefix - 1;
+        words += strspn(words, " ");
+        if (is_left_out(p, words, &stack))
+            continue;
+        fputs(p->prefix, to);
+        (void)fwrite(s + sizeof prefix - 2, 1, (size_t)(words - s) - (sizeof prefix - 2), to);
+        print_text(to, p, words, (size_t)(next - words));
+    }
+}
