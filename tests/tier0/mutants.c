@@ -4,6 +4,7 @@
  * Arguments: how many, a seed. */
 #include "tier0/harness.h"
 
+#include "ptx/lir/image.h"
 #include "ptx/musa/musa.h"
 #include "ptx/tier1/tier1.h"
 #include "tier0/opcodes.h"
@@ -11,10 +12,10 @@
 #include <unistd.h>
 
 #define SAMPLE "tests/tier0/mutants.txt"
-enum { OPCODES = 2000, LENGTH = 200, PARTS = 40, SAMPLED = 300 };
+enum { MOST = 2000, LENGTH = 250, TEXT = 2600, PARTS = 40, SAMPLED = 300 };
 
-static char opcode[OPCODES][LENGTH];
-static unsigned nopcode;
+static char seed[MOST][TEXT]; /* whole instructions, those that begin with one word together */
+static unsigned nseed;
 static uint64_t state;
 
 static unsigned draw(unsigned n)
@@ -32,7 +33,11 @@ struct parts {
     unsigned n;
 };
 
-static size_t first_word(const char *s) { return strcspn(s, "."); }
+static bool same_word(const char *a, const char *b)
+{
+    const size_t n = strcspn(a, ". ");
+    return strcspn(b, ". ") == n && !memcmp(a, b, n);
+}
 
 /* Pieces between separators that stand outside brackets. */
 static void split(struct parts *p, const char *s, char separator)
@@ -66,22 +71,29 @@ static void put_in(struct parts *p, unsigned at, const char *text)
     snprintf(p->text[at], LENGTH, "%s", text);
 }
 
-/* One of the modifiers of any opcode that begins with this word, or a type. */
+static void split_instruction(const char *text, struct parts *name, struct parts *args)
+{
+    char opcode[TEXT];
+    snprintf(opcode, sizeof opcode, "%.*s", (int)strcspn(text, " "), text);
+    split(name, opcode, '.');
+    split(args, text + strlen(opcode), ',');
+}
+
+/* One of the modifiers of any instruction that begins with this word, or a type. */
 static const char *draw_modifier(const char *word)
 {
     static const char *const types[] = {"pred", "b8",   "b16",  "b32",  "b64",    "b128", "u8",     "u16",  "u32",
                                         "u64",  "s8",   "s16",  "s32",  "s64",    "f16",  "f16x2",  "f32",  "f32x2",
                                         "f64",  "bf16", "tf32", "e4m3", "bf16x2", "e2m1", "e5m2x2", "u8x4", "e2m1x4"};
-    static struct parts p;
-    const size_t len = first_word(word);
+    static struct parts name, args;
     if (draw(3))
         for (unsigned tries = 0; tries < 4000; tries++) {
-            const char *other = opcode[draw(nopcode)];
-            if (first_word(other) != len || strncmp(other, word, len))
+            const char *other = seed[draw(nseed)];
+            if (!same_word(other, word))
                 continue;
-            split(&p, other, '.');
-            if (p.n > 1)
-                return p.text[1 + draw(p.n - 1)];
+            split_instruction(other, &name, &args);
+            if (name.n > 1)
+                return name.text[1 + draw(name.n - 1)];
         }
     return types[draw(sizeof types / sizeof types[0])];
 }
@@ -124,28 +136,29 @@ static void change_operands(struct parts *p)
         snprintf(p->text[at], LENGTH, "%s", draw_operand());
 }
 
+static void join(char *text, size_t size, const struct parts *name, const struct parts *args)
+{
+    size_t n = (size_t)snprintf(text, size, "%s", name->text[0]);
+    for (unsigned k = 1; k < name->n; k++)
+        n += (size_t)snprintf(text + n, size - n, ".%s", name->text[k]);
+    for (unsigned k = 0; k < args->n; k++)
+        n += (size_t)snprintf(text + n, size - n, "%s%s", k ? ", " : " ", args->text[k]);
+}
+
 static void draw_mutant(char *text, size_t size)
 {
     static struct parts name, args;
-    const char *base = opcode[draw(nopcode)];
-    size_t n;
+    unsigned k;
     do { /* as many of each first word */
-        base = opcode[draw(nopcode)];
-    } while (base > opcode[0] && first_word(base - LENGTH) == first_word(base) &&
-             !strncmp(base - LENGTH, base, first_word(base)) && draw(6));
-    make_operands(base);
-    split(&name, base, '.');
-    split(&args, operands, ',');
+        k = draw(nseed);
+    } while (k && same_word(seed[k], seed[k - 1]) && draw(6));
+    split_instruction(seed[k], &name, &args);
     for (unsigned changes = draw(5) ? 1 : 2; changes; changes--)
         if (draw(3))
             change_name(&name);
         else
             change_operands(&args);
-    n = (size_t)snprintf(text, size, "%s", name.text[0]);
-    for (unsigned k = 1; k < name.n; k++)
-        n += (size_t)snprintf(text + n, size - n, ".%s", name.text[k]);
-    for (unsigned k = 0; k < args.n; k++)
-        n += (size_t)snprintf(text + n, size - n, "%s%s", k ? ", " : " ", args.text[k]);
+    join(text, size, &name, &args);
 }
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
@@ -183,6 +196,73 @@ static bool taken(void)
     ptx_module_close(m);
     return good;
 }
+
+/* ---- order of modifiers ---------------------------------------------------------------------- */
+
+/* Whether the word means something by where among its like it stands. */
+static bool has_place(const char *word)
+{
+    static const char *const others[] = {"row",  "col",  "e4m3",  "e5m2",  "e2m3",
+                                         "e3m2", "e2m1", "ue8m0", "ue4m3", "L2::evict_first"};
+    for (size_t k = 0; k < sizeof others / sizeof others[0]; k++)
+        if (!strcmp(word, others[k]))
+            return true;
+    return ptx_type_find(word, strlen(word)) != PTX_NONE;
+}
+
+/* What tier 0 runs of an instruction; NULL if it is refused. */
+static void *lowered(const struct parts *name, const struct parts *args)
+{
+    struct ptx_diag d;
+    void *image = NULL;
+    size_t size;
+    join(mutant, sizeof mutant, name, args);
+    make_kernel(text, sizeof text, "sm_100a", mutant);
+    struct ptx_module *m = ptx_module_open(text, strlen(text), &d);
+    if (m && lir_lower_kernel(m, "k", &image, &size, &d))
+        image = NULL;
+    ptx_module_close(m);
+    return image;
+}
+
+/* All but the names that faults are given. */
+static bool same(const struct lir_image *a, const struct lir_image *b)
+{
+#define SAME(field, type) \
+    (a->field.count == b->field.count && \
+     !memcmp(LIR_AT(a, field, void), LIR_AT(b, field, void), a->field.count * sizeof(type)))
+    return SAME(code, struct lir_insn) && SAME(rows, struct lir_row) && SAME(matrices, struct lir_matrix) &&
+           SAME(operands, uint32_t) && SAME(tiles, struct lir_tile);
+#undef SAME
+}
+
+/* One modifier after the other goes to another place: where the instruction is still one, it is the same. */
+static unsigned walk(const char *base)
+{
+    static struct parts name, next, args;
+    unsigned orders = 0;
+    split_instruction(base, &name, &args);
+    void *image = lowered(&name, &args);
+    for (unsigned step = 0; image && name.n > 2 && step < 12; step++) {
+        const unsigned from = 1 + draw(name.n - 1);
+        if (has_place(name.text[from]))
+            continue;
+        next = name;
+        take_out(&next, from);
+        put_in(&next, 1 + draw(next.n), name.text[from]);
+        void *moved = lowered(&next, &args);
+        if (!moved)
+            continue;
+        EXPECT(same(image, moved), "%s: not the same as %s", mutant, base);
+        free(moved);
+        name = next;
+        orders++;
+    }
+    free(image);
+    return orders;
+}
+
+/* ---- what ptxas says ------------------------------------------------------------------------- */
 
 static bool ptxas_takes(void)
 {
@@ -231,20 +311,33 @@ static void check_sample(void)
     check(all == SAMPLED && same * 100 >= all * 95, "%u of %u verdicts are ptxas's", same, all);
 }
 
+static int by_text(const void *a, const void *b) { return strcmp(a, b); }
+
+static void read_seeds(void)
+{
+    FILE *census = fopen(CENSUS, "r");
+    char opcode[LENGTH];
+    if (!check(census, "%s can be read", CENSUS))
+        return;
+    while (nseed < MOST && fgets(opcode, sizeof opcode, census)) {
+        opcode[strcspn(opcode, "\n")] = '\0';
+        make_operands(opcode);
+        if (strncmp(opcode, "call", 4) && strncmp(opcode, "br", 2))
+            snprintf(seed[nseed++], TEXT, "%s %s", opcode, operands);
+    }
+    fclose(census);
+    for (size_t k = 0; nseed < MOST && k < sizeof rare / sizeof rare[0]; k++)
+        snprintf(seed[nseed++], TEXT, "%s", rare[k]);
+    qsort(seed, nseed, sizeof seed[0], by_text);
+}
+
 int main(int argc, char **argv)
 {
     const bool rewrite = argc > 1 && !strcmp(argv[1], "-u");
     const unsigned count = argc > 1 && !rewrite ? (unsigned)atoi(argv[1]) : 4000;
-    FILE *census = fopen(CENSUS, "r");
-    unsigned good = 0;
+    unsigned good = 0, orders = 0;
     state = argc > 2 ? strtoull(argv[2], NULL, 0) * 2 + 1 : 88172645463325252;
-    if (!check(census, "%s can be read", CENSUS))
-        return 1;
-    while (nopcode < OPCODES && fgets(opcode[nopcode], LENGTH, census)) {
-        opcode[nopcode][strcspn(opcode[nopcode], "\n")] = '\0';
-        nopcode += !!strncmp(opcode[nopcode], "call", 4) && !!strncmp(opcode[nopcode], "br", 2);
-    }
-    fclose(census);
+    read_seeds();
     signal(SIGSEGV, name_mutant);
     signal(SIGABRT, name_mutant);
     signal(SIGFPE, name_mutant);
@@ -256,5 +349,8 @@ int main(int argc, char **argv)
         good += taken();
     }
     check(good && good < count, "%u of %u mutants are taken, and none ended the process", good, count);
+    for (unsigned k = 0; k < nseed; k++)
+        orders += walk(seed[k]);
+    check(orders > nseed, "%u other orders of modifiers are the same instructions", orders);
     return check_end("mutants");
 }
