@@ -195,7 +195,7 @@ san-run: $(TEST_PROG) $(FUZZ_PROG) $(if $(SAN_MATHS),lib $B/tests/snippets/linke
 check-asan:
 	+$QASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  OPT="$(LIGHT)" $(MAKE) --no-print-directory B=$B/asan SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
-	  SAN_MATHS="snippets maths $(addprefix cu,blas blaslt solver sparse dnn)" san-run
+	  SAN_MATHS="snippets maths $(addprefix cu,blas blaslt solver sparse dnn pti)" san-run
 # TSan of gcc 12 does not start where the kernel spreads addresses more widely than it knows.
 check-tsan:
 	+$Qmkdir -p $B/tsan && echo 'int main(void) { return 0; }' | $(CC) -fsanitize=thread -x c -o $B/tsan/starts - && \

@@ -2,6 +2,7 @@
 # Programs that use cuDNN through `cumu run`, against plain loops; and its enums.
 set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
+. "$(dirname "$0")/../lib/failing.sh"
 here=$(dirname "$0")
 types=$here/../../mapping/types
 
@@ -16,25 +17,17 @@ for t in convolution layers rnn rnn.8 legacy convolution.8 legacy.8 graph graph.
         -Wl,--allow-shlib-undefined -lm
     passes "$cumu" run --backend host -- "$tmp/$t"
 done
-# While memory runs out: of each program's allocations a few fail, each in a run of its own. The first that the program
-# notices is a call's status, not a wrong number, and it does not crash.
-for t in layers norms legacy heads fused vectors rnn pieces graph; do
+# While memory runs out: the first that the program notices is a call's status, not a wrong number.
+status_first() {
+    first=$(grep -m1 '^not ok' "$tmp/out" || :)
+    printf '%s\n' "$first"
+    [ "$r" -le 1 ] && printf '%s\n' "$first" |
+        grep -qE '^$|^not ok +([a-z]+ of [0-9]+: |[a-z]+: |attribute [0-9]+: )?-?[1-9][0-9]*(, not [A-Za-z0-9_]+)? \('
+}
+for t in $failing_cudnn; do
     "${CC:-cc}" -std=gnu11 -O1 -w -I"$here" -I"$B/gen" -o "$tmp/$t.failing" "$here/$t.c" "$here/../lib/fail_at.c" \
         "$B/lib/cumu/facade/libcudnn.so.9" "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -lm
-    all=$(TEST_FAIL_AT=0 "$cumu" run --backend host -- "$tmp/$t.failing" | sed -n 's/^# allocations //p')
-    for k in ${FAILING:-1 2 3 4 5}; do
-        at=$(((all * k + all / 3) / 6))
-        r=0
-        TEST_FAIL_AT=$at "$cumu" run --backend host -- "$tmp/$t.failing" >"$tmp/out" 2>&1 || r=$?
-        first=$(grep -m1 '^not ok' "$tmp/out" || :)
-        if [ "$r" -le 1 ] && printf '%s\n' "$first" |
-            grep -qE '^$|^not ok +([a-z]+ of [0-9]+: |[a-z]+: |attribute [0-9]+: )?-?[1-9][0-9]*(, not [A-Za-z0-9_]+)? \('; then
-            echo "ok $t: allocation $at of $all fails"
-        else
-            echo "not ok $t: allocation $at of $all fails: status $r, $first"
-            bad=1
-        fi
-    done
+    fail_allocations "$t" 5 status_first "$cumu" run --backend host -- "$tmp/$t.failing"
 done
 # A program that brings a cuDNN keeps it, however it finds it, if it is told so, or runs on MUSA.
 mkdir "$tmp/own"

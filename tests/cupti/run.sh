@@ -3,6 +3,7 @@
 # shellcheck disable=SC2086  # $cuda is meant to be split
 set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
+. "$(dirname "$0")/../lib/failing.sh"
 here=$(dirname "$0")
 lib=$B/lib/cumu/facade
 
@@ -26,25 +27,13 @@ for n in 11.8 12 13; do
 done
 check "beside a trace" 0 '^ok have all their records' -- "$cumu" trace --backend host -o "$tmp/trace" "$tmp/client.13" "$here/../devrt/first.ptx"
 check "which has its kernels" 0 'kernel add .* on the device' 'range "range"' -- grep -E 'kernel|range' "$tmp/trace"
-# Allocations of our libraries fail one by one: all of them or, by FAILING=2, every second one.
+# Each allocation of our libraries fails once.
+complete() {
+    grep -m1 '^not ok' "$tmp/out" || :
+    [ "$r" = 0 ] && grep -q '^ok' "$tmp/out"
+}
 "${CC:-cc}" -std=gnu11 -Wall -Wextra -I"$B/gen" -o "$tmp/failing" "$here/failing.c" "$here/../lib/fail_at.c" \
     "$lib/libcupti.so.12" "$lib/libcudart.so.12" "$lib/libcuda.so.1" "$lib/libnvtx3interop.so.1" \
     -Wl,--allow-shlib-undefined -pthread
-all=$(TEST_FAIL_AT=0 "$cumu" run --backend host -- "$tmp/failing" | sed -n 's/^# allocations //p')
-all=${all:-0} at=0 wrong=0
-while [ "$at" -le "$all" ]; do
-    r=0
-    TEST_FAIL_AT=$at "$cumu" run --backend host -- "$tmp/failing" >"$tmp/out" 2>&1 || r=$?
-    if [ "$r" != 0 ] || ! grep -q '^ok' "$tmp/out"; then
-        echo "not ok allocation $at of $all fails: status $r, $(grep -m1 '^not ok' "$tmp/out" || :)"
-        wrong=1 bad=1
-    fi
-    at=$((at + ${FAILING:-1}))
-done
-[ "$wrong" = 1 ] || if [ "$all" -ge 40 ]; then
-    echo "ok each of $all allocations fails"
-else
-    echo "not ok allocations that can fail: $all"
-    bad=1
-fi
+fail_allocations records 0 complete "$cumu" run --backend host -- "$tmp/failing"
 exit "$bad"

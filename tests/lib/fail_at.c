@@ -29,7 +29,7 @@ static int note(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
-static bool fails(uintptr_t caller)
+__attribute__((no_sanitize("address", "undefined"))) static bool fails(uintptr_t caller)
 {
     static _Atomic int calls;
     static _Thread_local bool inside;
@@ -47,13 +47,22 @@ static bool fails(uintptr_t caller)
     return false;
 }
 
+/* Below: AddressSanitizer's, where the program has it; else the C library's. */
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
     *__libc_memalign(size_t, size_t);
+#define WEAK __attribute__((weak))
+extern WEAK void *__interceptor_malloc(size_t), *__interceptor_calloc(size_t, size_t),
+    *__interceptor_realloc(void *, size_t), *__interceptor_aligned_alloc(size_t, size_t);
+#define BELOW(name, libc) (__interceptor_##name ? __interceptor_##name : __libc_##libc)
 #define CALLER (uintptr_t) __builtin_return_address(0)
-void *malloc(size_t size) { return fails(CALLER) ? NULL : __libc_malloc(size); }
-void *calloc(size_t n, size_t size) { return fails(CALLER) ? NULL : __libc_calloc(n, size); }
-void *realloc(void *p, size_t size) { return fails(CALLER) ? NULL : __libc_realloc(p, size); }
-void *aligned_alloc(size_t align, size_t size) { return fails(CALLER) ? NULL : __libc_memalign(align, size); }
+#define UNCHECKED __attribute__((no_sanitize("address", "undefined")))
+UNCHECKED void *malloc(size_t size) { return fails(CALLER) ? NULL : BELOW(malloc, malloc)(size); }
+UNCHECKED void *calloc(size_t n, size_t size) { return fails(CALLER) ? NULL : BELOW(calloc, calloc)(n, size); }
+UNCHECKED void *realloc(void *p, size_t size) { return fails(CALLER) ? NULL : BELOW(realloc, realloc)(p, size); }
+UNCHECKED void *aligned_alloc(size_t align, size_t size)
+{
+    return fails(CALLER) ? NULL : BELOW(aligned_alloc, memalign)(align, size);
+}
 
 __attribute__((constructor)) static void begin(void)
 {

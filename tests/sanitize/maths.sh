@@ -5,6 +5,7 @@
 set -eu
 : "${B:=build}" "${CC:=cc}" "${SAN:=}"
 here=$(dirname "$0")/../$1
+. "$(dirname "$0")/../lib/failing.sh"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 bad=0
@@ -31,6 +32,18 @@ if [ "$1" = snippets ]; then
     passes "snippets" "$B/tests/snippets/linked" main
     exit $bad
 fi
+# What the folder's programs need beside cuBLAS, and their arguments.
+more='' arguments='' failing=''
+case $1 in
+maths)
+    for other in libcufft.so.11 libcurand.so.10 libcusparse.so.12 libcusolver.so.11; do more="$more $lib/facade/$other"; done
+    ;;
+cudnn) more=$lib/facade/libcudnn.so.9 failing=$failing_cudnn ;;
+cupti)
+    more="$lib/facade/libcupti.so.12 $lib/facade/libcuda.so.1 $lib/facade/libnvtx3interop.so.1 -DVERSION=28 -pthread"
+    arguments=$here/../devrt/first.ptx failing=$failing_cupti
+    ;;
+esac
 for source in "$here"/*.c; do
     name=$(basename "$source" .c)
     grep -q '^int main\b' "$source" || continue
@@ -38,15 +51,23 @@ for source in "$here"/*.c; do
     quiet | old | older | throwing) continue ;; # over SDKs that the folder's run.sh makes
     memory) continue ;;                         # which has an allocator of its own
     esac
-    more=
-    for other in libcufft.so.11 libcurand.so.10 libcusparse.so.12 libcusolver.so.11; do
-        [ "$1" != maths ] || more="$more $lib/facade/$other"
-    done
-    [ "$1" != cudnn ] || more="$lib/facade/libcudnn.so.9"
     # shellcheck disable=SC2086  # flags
     $CC -std=gnu11 -O1 -g -w $SAN -I"$here" -I"$here/../cublas" -I"$here/.." -I"$B/gen" -o "$tmp/$name" "$source" \
         "$lib/facade/libcudart.so.12" "$lib/facade/libcublasLt.so.12" "$lib/facade/libcublas.so.12" \
         $more -Wl,--allow-shlib-undefined -ldl -lm
-    passes "$1/$name" "$tmp/$name"
+    # shellcheck disable=SC2086  # none or one
+    passes "$1/$name" "$tmp/$name" $arguments
+done
+# While memory runs out, where the folder has programs for it: what is wrong then is its run.sh's to say; here the
+# sanitizers speak.
+unreported() {
+    grep -A 20 -m 1 -E 'Sanitizer|runtime error' "$tmp/out" && return 1
+    [ "$r" -le 1 ]
+}
+for name in $failing; do
+    # shellcheck disable=SC2086  # flags
+    $CC -std=gnu11 -O1 -g -w $SAN -I"$here" -I"$B/gen" -o "$tmp/failing" "$here/$name.c" "$here/../lib/fail_at.c" \
+        "$lib/facade/libcudart.so.12" $more -Wl,--allow-shlib-undefined -ldl -lm
+    fail_allocations "$1/$name" 3 unreported "$tmp/failing"
 done
 exit $bad

@@ -1,0 +1,32 @@
+# Runs a program that lib/fail_at.c is linked into, with one allocation of our libraries failing. Sourced, never run; it
+# needs $tmp and sets bad=1.
+# shellcheck shell=sh disable=SC2034
+
+# The folders' programs for it.
+failing_cudnn="layers norms legacy heads fused vectors rnn pieces graph"
+failing_cupti=failing
+
+# fail_allocations NAME COUNT VERDICT COMMAND...: how many allocations COMMAND makes, then COUNT runs spread over them
+# (0: one for each; FAILING is another count). VERDICT, a function, finds the run's output in $tmp/out and its status in
+# $r, and fails with a word on what is wrong. So few allocations that nothing is tried are a failure as well.
+fail_allocations() {
+    name=$1 runs=${FAILING:-$2} verdict=$3 run=0 failed=0
+    shift 3
+    all=$(TEST_FAIL_AT=0 "$@" 2>/dev/null | sed -n 's/^# allocations //p')
+    if [ "${all:-0}" -lt 16 ]; then
+        echo "not ok $name: allocations that can fail: ${all:-0}"
+        bad=1
+        return 0
+    fi
+    if [ "$runs" = 0 ] || [ "$runs" -gt "$all" ]; then runs=$all; fi
+    while [ "$run" -lt "$runs" ]; do
+        at=$(((all * run + all / 2) / runs + 1)) r=0
+        TEST_FAIL_AT=$at "$@" >"$tmp/out" 2>&1 || r=$?
+        if ! wrong=$("$verdict"); then
+            echo "not ok $name: allocation $at of $all fails: status $r, $wrong"
+            failed=1 bad=1
+        fi
+        run=$((run + 1))
+    done
+    [ "$failed" = 1 ] || echo "ok $name: each of $runs of its $all allocations fails"
+}
