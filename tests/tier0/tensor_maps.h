@@ -96,7 +96,7 @@ static uint32_t walk(const struct lir_tmap *m, const int32_t *at, uint8_t *eleme
                         bool inside = true;
                         for (unsigned d = 0; d < m->rank; d++) {
                             const int64_t c = at[d] + (int64_t)k[d] * (d ? m->estride[d] : u.elements);
-                            inside &= c >= 0 && c < (int64_t)m->dim[d];
+                            inside &= c >= 0 && (c < (int64_t)m->dim[d] || !m->dim[d]);
                             p += d ? c * (int64_t)m->stride[d - 1] : c / (int64_t)u.elements * u.global;
                         }
                         visit(m, place(m->swizzle, from + line * pitch + k0 * u.shared), inside ? p : NULL, u.global);

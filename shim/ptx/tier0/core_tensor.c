@@ -166,6 +166,8 @@ static void plan(struct copy *c, uint32_t elements)
     c->pitch = c->bytes < span ? span : c->bytes;
     if (!c->units || c->bytes > LINE || c->bytes % 16)
         refuse(c, "tensor map: the innermost dimension of its box is no multiple of 16 bytes");
+    if (span && c->bytes > span)
+        refuse(c, "tensor map: the innermost dimension of its box is wider than its swizzle");
 }
 
 static int64_t coordinate(const struct copy *c, unsigned k)
@@ -306,6 +308,11 @@ static void check_map(struct copy *c)
     for (unsigned d = 0; d < m->rank; d++)
         if (!m->estride[d] || (m->mode == LIR_TMAP_TILED && (!m->box[d] || m->box[d] > 256)))
             refuse(c, "tensor map: box or element stride out of range");
+    for (unsigned d = 0; d + 1 < m->rank; d++)
+        if (m->stride[d] & 15)
+            refuse(c, "tensor map: a stride is no multiple of 16");
+    if (m->mode != LIR_TMAP_TILED && !m->pixels)
+        refuse(c, "tensor map: no pixels");
     if (c->x->p[4] && !ptx_type_of(m->type))
         refuse(c, "tensor map: no reduction of its type");
     if (c->x->p[3] & LIR_TENSOR_STORE && m->type == LIR_TMAP_U4X16_P64)
