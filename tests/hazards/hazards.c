@@ -176,6 +176,16 @@ static const struct test fixed[] = {
     {"racecheck", "global_in_a_warp", "Warning: Race in global memory reported between Write .* and Read",
      OTHER_LANE A "st.global.u32 [%rd3], 5;\n" B "ld.global.u32 %r6, [%rd5];",
      OTHER_LANE A "st.global.u32 [%rd3], 5;\n" WARP B "ld.global.u32 %r6, [%rd5];", 1, 32, 0},
+    {"racecheck", "global_rotated_in_a_warp", "Warning: Race in global memory reported between Write .* and Read",
+     OTHER_LANE "mov.u32 %r7, 3;\nLOOP:\n" B "ld.global.u32 %r6, [%rd5];\nadd.u32 %r6, %r6, %r7;\n" A
+                "st.global.u32 [%rd3], %r6;\nsub.u32 %r7, %r7, 1;\nsetp.ne.u32 %p1, %r7, 0;\n@%p1 bra LOOP;",
+     OTHER_LANE "mov.u32 %r7, 3;\nLOOP:\n" B "ld.global.u32 %r6, [%rd5];\nadd.u32 %r6, %r6, %r7;\n" WARP A
+                "st.global.u32 [%rd3], %r6;\n" WARP "sub.u32 %r7, %r7, 1;\nsetp.ne.u32 %p1, %r7, 0;\n@%p1 bra LOOP;",
+     1, 32, RIGHT_FILLED},
+    {"racecheck", "global_in_place", GLOBAL_RACE("Write", "Read"), /* x = x.T + 1 */
+     OTHER_WARP B "ld.global.u32 %r6, [%rd5];\nadd.u32 %r6, %r6, 1;\n" A "st.global.u32 [%rd3], %r6;",
+     OTHER_WARP B "ld.global.u32 %r6, [%rd5];\nadd.u32 %r6, %r6, 1;\n" A "st.global.u32 [%rd3+4], %r6;", 1, 64,
+     RIGHT_FILLED},
     {"racecheck", "global_one_instruction", "Warning: Race in global memory reported between Write .* and Write",
      A "st.global.u32 [%rd1], %r1;", A "st.global.u32 [%rd1], 7;", 1, 32, 0},
     {"racecheck", "global_bytes", GLOBAL_RACE("Write", "Write"),
@@ -262,6 +272,12 @@ static const struct test fixed[] = {
      "mov.u32 %r6, %r1;\nLOOP:\n" A SYNC "add.u32 %r6, %r6, 64;\nsetp.lt.u32 %p1, %r6, 128;\n@%p1 bra LOOP;\n"
      "st.shared.u32 [%r3], 1;",
      1, 64, 0},
+    {"synccheck", "left_for_the_end", IN_WARP, /* some leave the loop, and only those that return at once are right */
+     "mov.u32 %r6, %r1;\nLOOP:\nsetp.ge.u32 %p1, %r6, 64;\n@%p1 bra NEXT;\n" A SYNC
+     "add.u32 %r6, %r6, 8;\nbra LOOP;\nNEXT:\nsetp.ge.u32 %p2, %r1, 16;\n@%p2 st.global.u32 [%rd3], 1;",
+     "mov.u32 %r6, %r1;\nLOOP:\nsetp.ge.u32 %p1, %r6, 64;\n@%p1 bra NEXT;\n" A SYNC
+     "add.u32 %r6, %r6, 8;\nbra LOOP;\nNEXT:\nbra END;",
+     1, 32, 0},
     {"synccheck", "two_barriers", IN_WARP,
      ODD "@%p1 bra OTHER;\n" A SYNC "bra NEXT;\nOTHER:\n" B SYNC "NEXT:\nst.shared.u32 [%r3], 1;",
      A SYNC "st.shared.u32 [%r3], 1;", 1, 32, 0},
