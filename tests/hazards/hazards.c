@@ -12,8 +12,8 @@
 
 #include "cuda_functions.h"
 
-enum { BYTES = 4096 };
-enum { RIGHT_FILLED = 1, COPIED = 2, AGAIN = 4, ASYNC = 8, COOPERATIVE = 16, HALF = 32, SM_90 = 64 };
+enum { BYTES = 4096, FEWER = 20 }; /* no multiple of the 32 bytes that initcheck looks at together */
+enum { RIGHT_FILLED = 1, COPIED = 2, AGAIN = 4, ASYNC = 8, COOPERATIVE = 16, HALF = 32, SM_90 = 64, SHORTER = 128 };
 
 struct test {
     const char *tool, *name, *report;
@@ -254,6 +254,8 @@ static const struct test fixed[] = {
      "st.global.u32 [%rd3], 1;\n" A "ld.global.u32 %r6, [%rd3+4];\nst.global.u32 [%rd3+12], %r6;", 1, 32, 0},
     {"initcheck", "nothing_is_copied", NOT_WRITTEN(4), A "ld.global.u32 %r6, [%rd3];\nst.global.u32 [%rd1+2048], %r6;",
      "st.global.u32 [%rd3], 1;\n" A "ld.global.u32 %r6, [%rd3];\nst.global.u32 [%rd1+2048], %r6;", 1, 32, 0},
+    {"initcheck", "copied_where_more_was", NOT_WRITTEN(4), A "ld.global.u32 %r6, [%rd1];\nst.global.u32 [%rd1+4], %r6;",
+     "st.global.u32 [%rd1], 1;\n" A "ld.global.u32 %r6, [%rd1];\nst.global.u32 [%rd1+4], %r6;", 1, 1, AGAIN | SHORTER},
     {"initcheck", "copy_to_shared", NOT_WRITTEN(16),
      A "cp.async.ca.shared.global [%r3], [%rd3], 16;\ncp.async.wait_all;",
      A "cp.async.ca.shared.global [%r3], [%rd3], 16;\ncp.async.wait_all;", 1, 32, RIGHT_FILLED},
@@ -430,10 +432,10 @@ static const char *module_of(const struct test *t, const char *body)
                 t->flags & SM_90 ? "sm_90" : "sm_80", t->name, body);
 }
 
-static uint64_t allocate(const struct test *t)
+static uint64_t allocate(const struct test *t, size_t bytes)
 {
     uint64_t p;
-    need(t->flags & ASYNC ? cuMemAllocAsync(&p, BYTES, NULL) : cuMemAlloc_v2(&p, BYTES), "allocation");
+    need(t->flags & ASYNC ? cuMemAllocAsync(&p, bytes, NULL) : cuMemAlloc_v2(&p, bytes), "allocation");
     return p;
 }
 
@@ -445,21 +447,22 @@ static void release(const struct test *t, uint64_t p)
 static void run(const struct test *t, int wrong)
 {
     void *module, *f;
-    uint64_t p = allocate(t);
+    const size_t bytes = t->flags & SHORTER ? FEWER : BYTES;
+    uint64_t p = allocate(t, BYTES);
     const char *ptx = module_of(t, wrong ? t->wrong : t->right);
     need(cuModuleLoadData(&module, ptx), t->name);
     need(cuModuleGetFunction(&f, module, t->name), t->name);
     if (t->flags & AGAIN) {
         need(cuMemsetD8_v2(p, 0, BYTES), "fill");
         release(t, p);
-        p = allocate(t);
+        p = allocate(t, bytes);
     }
     if (strcmp(t->tool, "initcheck") || (!wrong && t->flags & RIGHT_FILLED))
-        need(cuMemsetD8_v2(p, 0, BYTES), "fill");
+        need(cuMemsetD8_v2(p, 0, bytes), "fill");
     else if (t->flags & HALF)
         need(cuMemsetD8_v2(p, 0, BYTES / 2 - 1), "fill");
     if (t->flags & COPIED) {
-        uint64_t q = allocate(t);
+        uint64_t q = allocate(t, BYTES);
         need(cuMemcpyDtoD_v2(q, p, BYTES), "copy");
         release(t, p);
         p = q;

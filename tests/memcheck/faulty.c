@@ -2,7 +2,8 @@
  * usage: faulty list         name, tab, what is reported, a line each
  *        faulty right        all kernels with the right argument: prints "done"
  *        faulty wrong NAME   one of them with the wrong argument: prints CUDA's status
- *        faulty neighbour    the one that reads, 1024 bytes on, where cumu puts what is allocated next: prints the same */
+ *        faulty neighbour    the one that reads, 1024 bytes on, where cumu puts what is allocated next: prints the same
+ *        faulty after        a right one that is launched first when a wrong one has failed: prints its status */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -357,6 +358,16 @@ static int run(const struct test *t, int wrong)
     return wrong ? launch(t, f, 1) : 0;
 }
 
+static int launch_after(const struct test *failing)
+{
+    void *module, *f;
+    need(cuModuleLoadData(&module, ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry after()\n{ret;}\n"),
+         "after");
+    need(cuModuleGetFunction(&f, module, "after"), "after");
+    printf("status %d\n", (int)run(failing, 1));
+    return cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+}
+
 int main(int argc, char **argv)
 {
     int device;
@@ -369,6 +380,8 @@ int main(int argc, char **argv)
     need(cuDeviceGet(&device, 0), "cuDeviceGet");
     need(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
     need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    if (!strcmp(argv[1], "after"))
+        printf("status %d\n", launch_after(tests));
     for (int k = 0; k < TESTS; k++) {
         struct test near = tests[k];
         near.memory = NEIGHBOUR;

@@ -109,6 +109,11 @@ check "levels: error" 0 '^========= Invalid' 'ERROR SUMMARY: 2 errors' -- \
     "$cumu" memcheck --print-level error "$tmp/faulty" wrong load
 check "levels: fatal" 0 'ERROR SUMMARY: 2 errors' -- "$cumu" memcheck --print-level fatal "$tmp/faulty" wrong load
 absent "prints no mere error" 'Invalid|Program hit'
+for words in memory memory,init; do
+    check "$words: a launch after one that failed" 0 '^status 719$' '^done$' '^========= Invalid __global__ write' -- \
+        env CUMU_CHECK=$words "$cumu" run --backend host -- "$tmp/faulty" after
+    absent "has nothing wrong of its own" 'error: .*refused|status [^7]'
+done
 check "a neighbour's memory" 0 '^status 0$' 'ERROR SUMMARY: 0' -- "$cumu" memcheck "$tmp/faulty" neighbour
 check "padding: a neighbour further away" 0 '^status 719$' 'and is 625 bytes after the nearest allocation' -- \
     "$cumu" memcheck --padding 4096 "$tmp/faulty" neighbour
