@@ -92,14 +92,15 @@ static uint32_t walk(const struct lir_tmap *m, const int32_t *at, uint8_t *eleme
                 for (uint32_t k1 = 0; k1 < n[1]; k1++, line++)
                     for (uint32_t k0 = 0; k0 < n[0]; k0++) {
                         const uint32_t k[5] = {k0, k1, k2, k3, k4};
-                        uint8_t *p = elements;
+                        uint64_t p = (uintptr_t)elements;
                         bool inside = true;
                         for (unsigned d = 0; d < m->rank; d++) {
                             const int64_t c = at[d] + (int64_t)k[d] * (d ? m->estride[d] : u.elements);
                             inside &= c >= 0 && (c < (int64_t)m->dim[d] || !m->dim[d]);
-                            p += d ? c * (int64_t)m->stride[d - 1] : c / (int64_t)u.elements * u.global;
+                            p += d ? (uint64_t)c * m->stride[d - 1] : (uint64_t)(c / (int64_t)u.elements * u.global);
                         }
-                        visit(m, place(m->swizzle, from + line * pitch + k0 * u.shared), inside ? p : NULL, u.global);
+                        visit(m, place(m->swizzle, from + line * pitch + k0 * u.shared),
+                              inside ? (uint8_t *)(uintptr_t)p : NULL, u.global);
                         told += u.global;
                     }
     return told;
