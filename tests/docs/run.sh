@@ -49,4 +49,35 @@ while IFS=$tab read -r want command; do
     check "$command" "${want%% *}" ${pattern:+"$pattern"} -- env CUMU_CACHE_DIR="$tmp/cache" PATH="$tmp/bin:$PATH" \
         sh -c 'cd "$1" && eval "$2"' - "$tmp/work" "$command" </dev/null
 done <"$here/commands"
+
+# The job for CI: its steps as they stand, for a program without a defect and with one.
+awk '/^memcheck:$/ { job = 1 } /^```/ { job = 0 }
+    job && sub(/^ *(- )?run: /, "") { sub(/ +#.*/, ""); print }' "$top/shim/cli/GUIDE.md" >"$tmp/steps"
+check "the job has three steps" 0 '^nvcc ' '^cumu memcheck .* ./prog$' '^cat memcheck.log$' -- cat "$tmp/steps"
+PATH="$tmp/bin:$PATH:/usr/local/cuda/bin"
+if command -v nvcc >/dev/null 2>&1; then
+    step() { sed -n "$1p" "$tmp/steps"; }
+    for n in 100 101; do
+        mkdir -p "$tmp/job/src"
+        cat >"$tmp/job/src/prog.cu" <<END
+__global__ void fill(int *p, int n) { if (threadIdx.x < n) p[threadIdx.x] = 1; }
+int main() {
+    int *p;
+    cudaMalloc(&p, 400);
+    fill<<<1, 128>>>(p, $n);
+    cudaFree(p);
+    return 0;
+}
+END
+        check "the job: build, $n elements" 0 -- sh -c 'cd "$1/job" && eval "$2"' - "$tmp" "$(step 1)"
+        status=$((n - 100))
+        check "the job: memcheck, $n elements" $status -- env CUMU_CACHE_DIR="$tmp/cache" \
+            sh -c 'cd "$1/job" && eval "$2"' - "$tmp" "$(step 2)"
+        check "the job: its log, $n elements" 0 "ERROR SUMMARY: $((status * 2)) error" -- \
+            sh -c 'cd "$1/job" && eval "$2"' - "$tmp" "$(step 3)"
+    done
+    check "which names the line" 0 'at fill.int., int. in .*/src/prog.cu:1 ' -- cat "$tmp/job/memcheck.log"
+else
+    echo "skip the job for CI: no nvcc"
+fi
 exit "$bad"
