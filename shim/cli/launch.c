@@ -292,16 +292,18 @@ static void forward(int number)
     errno = saved;
 }
 
-/* Runs the program and waits; signals sent to us go on to it, those of the terminal it gets itself. */
+/* Runs the program and waits; signals sent to us go on to it, those of the terminal it gets itself. What
+ * `meanwhile` writes may lose its reader, who ends neither us nor the program by that. */
 int cumu_launch_wait(const struct cumu_launch *l, const char *path, char **argv, void (*meanwhile)(void *), void *arg)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = forward}, old[4];
-    const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-    for (unsigned i = 0; i < 4; i++)
-        (void)sigaction(numbers[i], i < 2 ? &ignore : &pass, &old[i]);
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = forward}, old[5];
+    const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE};
+    const unsigned n = meanwhile ? 5 : 4;
+    for (unsigned i = 0; i < n; i++)
+        (void)sigaction(numbers[i], i == 2 || i == 3 ? &pass : &ignore, &old[i]);
     pid_t pid = fork();
     if (pid == 0) {
-        for (unsigned i = 0; i < 4; i++)
+        for (unsigned i = 0; i < n; i++)
             (void)sigaction(numbers[i], &old[i], NULL);
         _exit(cumu_launch_exec(l, path, argv));
     }

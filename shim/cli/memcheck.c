@@ -307,8 +307,8 @@ static int memcheck(int argc, char **argv)
         if (r.errors && o.code)
             status = (int)o.code;
     }
-    if (r.to && r.to != stderr && fclose(r.to) && !status)
-        status = cumu_fail(CUMU_EXIT_USAGE, "%s: %s", o.log, strerror(errno));
+    if (r.to && r.to != stderr && !cumu_memcheck_close(r.to, o.log) && !status)
+        status = CUMU_EXIT_USAGE;
     if (r.fd >= 0)
         (void)close(r.fd);
     if (*path)

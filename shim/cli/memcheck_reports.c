@@ -254,6 +254,16 @@ void cumu_memcheck_read(struct memcheck_reports *r)
     (void)fflush(r->to);
 }
 
+bool cumu_memcheck_close(FILE *f, const char *path)
+{
+    bool good = !ferror(f);
+    errno = EIO; /* of an earlier write, whose error nobody kept */
+    good &= fclose(f) == 0;
+    if (!good)
+        cumu_fail(CUMU_EXIT_USAGE, "%s: %s", path, strerror(errno));
+    return good;
+}
+
 bool cumu_memcheck_finish(struct memcheck_reports *r, const char *path)
 {
     if (r->report.n)
@@ -261,12 +271,9 @@ bool cumu_memcheck_finish(struct memcheck_reports *r, const char *path)
     if (!r->save)
         return true;
     fputs(r->xml ? "</ComputeSanitizerOutput>\n" : "\n]}\n", r->save);
-    bool good = !ferror(r->save);
-    good &= fclose(r->save) == 0;
+    FILE *save = r->save;
     r->save = NULL;
-    if (!good)
-        cumu_fail(CUMU_EXIT_USAGE, "%s: %s", path, strerror(errno));
-    return good;
+    return cumu_memcheck_close(save, path);
 }
 
 void cumu_memcheck_free(struct memcheck_reports *r)

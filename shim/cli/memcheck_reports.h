@@ -49,6 +49,7 @@ bool cumu_memcheck_suppress(struct memcheck_reports *r, const char *path);
 bool cumu_memcheck_save(struct memcheck_reports *r, const char *path,
                         bool xml);                                       /* opens the file; false after saying why */
 void cumu_memcheck_read(struct memcheck_reports *r);                     /* what has been appended since */
+bool cumu_memcheck_close(FILE *f, const char *path);                     /* says if not all that was written is in it */
 bool cumu_memcheck_finish(struct memcheck_reports *r, const char *path); /* closes the saved file */
 void cumu_memcheck_free(struct memcheck_reports *r);
 

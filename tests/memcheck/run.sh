@@ -133,5 +133,31 @@ check "an unknown option" 125 'unknown option --frobnicate' -- "$cumu" memcheck 
 check "no program" 125 'no program given' -- "$cumu" memcheck
 check "a program that is not there" 127 -- "$cumu" memcheck "$tmp/nothing"
 check "a log file that cannot be" 125 'No such file' -- "$cumu" memcheck --log-file "$tmp/no/log" "$tmp/faulty" right
+# What is killed, and what cannot be written.
+check "a program that is killed: what it said before" 137 'Invalid __global__ read' 'ERROR SUMMARY: 2 errors' -- \
+    "$cumu" memcheck sh -c "$tmp/faulty wrong load; kill -KILL \$\$"
+check "and the status of errors" 9 'ERROR SUMMARY: 2 errors' -- \
+    "$cumu" memcheck --error-exitcode 9 sh -c "$tmp/faulty wrong load; kill -KILL \$\$"
+if [ -c /dev/full ]; then
+    for option in --log-file --save; do
+        check "$option on a full disk" 125 '/dev/full: No space left on device' '^done$' -- \
+            "$cumu" memcheck --error-exitcode 9 $option /dev/full "$tmp/faulty" right
+        check "$option on a full disk, with errors" 9 '/dev/full: No space left on device' '^done$' -- \
+            "$cumu" memcheck --error-exitcode 9 $option /dev/full "$tmp/faulty" wrong load
+        check "$option on a full disk, with errors that have no status" 125 '/dev/full: No space left on device' -- \
+            "$cumu" memcheck $option /dev/full "$tmp/faulty" wrong load
+    done
+fi
+for option in --log-file --save; do
+    check "$option in no folder" 125 'no/file: No such file or directory' -- \
+        "$cumu" memcheck $option "$tmp/no/file" "$tmp/faulty" right
+    absent "and the program does not run" '^done$'
+done
+sh -c '{ "$1" memcheck --error-exitcode 9 sh -c "sleep 0.5; $2/faulty wrong load >$2/ran" 2>&1; echo $? >"$2/status"; } |
+    head -n 0' - "$cumu" "$tmp"
+check "a pipe that nobody reads: the program's end" 0 '^done$' -- cat "$tmp/ran"
+check "and its status" 0 '^9$' -- cat "$tmp/status"
+check "which the program does not hear of" 141 -- "$cumu" memcheck sh -c 'kill -PIPE $$'
+check "no place for what is written" 125 'No such file' -- env TMPDIR="$tmp/no" "$cumu" memcheck "$tmp/faulty" right
 [ -z "$(find "$TMPDIR" -name 'cumu-memcheck.*')" ] || { echo "not ok files are left"; bad=1; }
 exit $bad
