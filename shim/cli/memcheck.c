@@ -1,5 +1,6 @@
 /* cumu memcheck: runs a program with its kernels looked at (CUMU_CHECK), and shows what is wrong as compute-sanitizer
  * does. The program's processes append their reports to a file of ours, which is read while they run. */
+#include "abi/report.h"
 #include "cli/cli.h"
 #include "cli/launch.h"
 #include "cli/memcheck_reports.h"
@@ -9,8 +10,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -281,6 +284,26 @@ static void say_summary(const struct memcheck_reports *r, const struct memcheck_
         fprintf(r->to, "%s ERROR SUMMARY: %llu error%s\n", prefix, r->errors, r->errors == 1 ? "" : "s");
 }
 
+/* The first line, before the program's own; its reader may be gone, which cumu_launch_wait looks after from then on. */
+static void print_header(const struct memcheck_reports *r)
+{
+    struct sigaction old;
+    (void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &old);
+    fprintf(r->to, "%s COMPUTE-SANITIZER\n", r->print.prefix);
+    (void)fflush(r->to);
+    (void)sigaction(SIGPIPE, &old, NULL);
+}
+
+/* Whether the processes had reports that the file did not take. */
+static bool lost_reports(int fd, const char *path)
+{
+    struct stat s;
+    const bool lost = fstat(fd, &s) == 0 && (s.st_mode & 0777) == CUMU_HOST_REPORTS_LOST;
+    if (lost)
+        (void)cumu_fail(CUMU_EXIT_USAGE, "%s: no room for all reports: those above on stderr are not counted", path);
+    return lost;
+}
+
 static int memcheck(int argc, char **argv)
 {
     struct memcheck_options o = {0};
@@ -298,10 +321,12 @@ static int memcheck(int argc, char **argv)
     if (!status)
         status = set_environment(&o, path);
     if (!status) {
-        fprintf(r.to, "%s COMPUTE-SANITIZER\n", r.print.prefix);
+        print_header(&r);
         status = cumu_launch_wait(&l, p.path, o.program, while_running, &r);
         cumu_memcheck_read(&r);
         if (!cumu_memcheck_finish(&r, o.save) && !status)
+            status = CUMU_EXIT_USAGE;
+        if (lost_reports(r.fd, path) && !status)
             status = CUMU_EXIT_USAGE;
         say_summary(&r, &o);
         if (r.errors && o.code)

@@ -158,6 +158,15 @@ sh -c '{ "$1" memcheck --error-exitcode 9 sh -c "sleep 0.5; $2/faulty wrong load
 check "a pipe that nobody reads: the program's end" 0 '^done$' -- cat "$tmp/ran"
 check "and its status" 0 '^9$' -- cat "$tmp/status"
 check "which the program does not hear of" 141 -- "$cumu" memcheck sh -c 'kill -PIPE $$'
+mkdir "$tmp/small"
+if unshare -rm mount -t tmpfs none "$tmp/small" 2>/dev/null; then
+    check "no room for reports: they are on stderr, and it is no success" 125 '^========= Invalid __global__ read' \
+        'no room for all reports: those above on stderr are not counted$' '^done$' -- unshare -rm sh -c '
+            mount -t tmpfs -o size=4k none "$2/small" && echo >"$2/small/full" && export TMPDIR="$2/small" &&
+            "$1" memcheck --error-exitcode 9 "$2/faulty" wrong load' - "$cumu" "$tmp"
+else
+    echo "skip no room for reports: no file system can be mounted here"
+fi
 check "no place for what is written" 125 'No such file' -- env TMPDIR="$tmp/no" "$cumu" memcheck "$tmp/faulty" right
 [ -z "$(find "$TMPDIR" -name 'cumu-memcheck.*')" ] || { echo "not ok files are left"; bad=1; }
 exit $bad

@@ -4,6 +4,7 @@
 #include "host/driver/order.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LINE "========= "
@@ -32,21 +34,33 @@ static __attribute__((format(printf, 2, 3))) void add(struct text *t, const char
         t->n += (size_t)n < sizeof t->s - t->n ? (size_t)n : sizeof t->s - t->n - 1;
 }
 
-/* Opened anew each time: a program that closes descriptors it does not know keeps its reports. */
+static size_t write_all(int fd, const char *s, size_t n)
+{
+    size_t at = 0;
+    while (at < n) {
+        const ssize_t done = write(fd, s + at, n - at);
+        if (done > 0)
+            at += (size_t)done;
+        else if (done == 0 || errno != EINTR)
+            break;
+    }
+    return at;
+}
+
+/* Opened anew each time: a program that closes descriptors it does not know keeps its reports. What a full disk does not
+ * take goes to stderr, and cumu memcheck, which counts what is in the file, sees by its mode that something is not. */
 static void put(const struct text *t)
 {
     const char *file = host_config()->check_file;
-    int fd = *file ? open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600) : STDERR_FILENO;
-    if (fd < 0)
-        fd = STDERR_FILENO;
-    for (size_t at = 0; at < t->n;) {
-        ssize_t n = write(fd, t->s + at, t->n - at);
-        if (n <= 0)
-            break;
-        at += (size_t)n;
-    }
-    if (fd != STDERR_FILENO)
+    size_t at = 0;
+    int fd = *file ? open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600) : -1;
+    if (fd >= 0) {
+        at = write_all(fd, t->s, t->n);
+        if (at < t->n && host_config()->check_marks)
+            (void)fchmod(fd, CUMU_HOST_REPORTS_LOST);
         close(fd);
+    }
+    (void)write_all(STDERR_FILENO, t->s + at, t->n - at);
 }
 
 /* Reports printed so far; false beyond the limit. */
