@@ -169,6 +169,19 @@ struct mudnn_sampler {
     void *y_at, *dx_at, *dgrid;
 };
 
+/* A convolution of each channel with taps of its own: y[t] = f(b + sum over k of w[k] x[t - (taps - 1) + k]), where x is 0
+ * before its beginning, of packed (batch, channels, length) and (channels, taps). Backward: f's argument is computed
+ * again; dx is written, dw and db are added to what is there. */
+enum { MUDNN_CAUSAL_IDENTITY, MUDNN_CAUSAL_SILU };
+struct mudnn_causal {
+    bool backward;
+    int type, weight_type; /* float, half or bfloat16; weight_type: of dw and db */
+    int activation;
+    int64_t batch, channels, length, taps;
+    const void *x, *w, *b, *dy;
+    void *y, *dx, *dw, *db;
+};
+
 /* Column (c, tap) of a packed column-major matrix: for each image and output place the number of x in channel c that
  * this tap of the window lies on; padding is 0. */
 struct mudnn_im2col {
@@ -297,6 +310,7 @@ mudnnStatus_t mudnnHostLrn(musaStream_t stream, const struct mudnn_lrn *l);
 mudnnStatus_t mudnnHostCtc(musaStream_t stream, const struct mudnn_ctc *c);
 mudnnStatus_t mudnnHostGrid(musaStream_t stream, const struct mudnn_grid *g);
 mudnnStatus_t mudnnHostSampler(musaStream_t stream, const struct mudnn_sampler *s);
+mudnnStatus_t mudnnHostCausal(musaStream_t stream, const struct mudnn_causal *c);
 mudnnStatus_t mudnnHostIm2col(musaStream_t stream, const struct mudnn_im2col *i);
 /* what: enum mudnn_structure. */
 mudnnStatus_t mudnnHostStructure(musaStream_t stream, int what, const struct mudnn_structured *m, const void *in,

@@ -532,6 +532,21 @@ static void builds_graphs(void)
         OK(C(cudnnBackendDestroyDescriptor)(d[i]));
 }
 
+/* A tap of 2, a bias of 1. */
+static void convolves_causally(void)
+{
+    fills(memory[0], 4, 3);
+    fills(memory[1], 1, 2);
+    fills(memory[2], 1, 1);
+    OK(C(cudnnCausalConv1dForward)(NULL, memory[0], memory[1], memory[2], memory[3], 1, 1, 4, 1, CUDNN_DATA_FLOAT,
+                                   CUDNN_CAUSAL_CONV1D_ACTIVATION_IDENTITY));
+    EXPECT(first(memory[3]) == 7);
+    OK(C(cudnnCausalConv1dBackward)(NULL, memory[0], memory[1], memory[2], memory[0], memory[3], memory[3] + 64,
+                                    memory[2], 1, 1, 4, 1, CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT,
+                                    CUDNN_CAUSAL_CONV1D_ACTIVATION_IDENTITY));
+    EXPECT(first(memory[3]) == 6 && first(memory[2]) == 13);
+}
+
 static void snippet_run(void)
 {
     tells_of_itself();
@@ -540,6 +555,7 @@ static void snippet_run(void)
     for (int i = 0; i < 4; i++)
         OK(M(cudaMalloc, musaMalloc)((void **)&memory[i], 4096));
     convolves();
+    convolves_causally();
     moves();
     pools();
     normalises();
