@@ -76,11 +76,42 @@ static void emit_enum(const struct enum_type *t, unsigned number, FILE *f)
     fprintf(f, "%s;\n", count ? "" : " \"\"");
 }
 
+/* Bytes of the arguments as members of a struct, each in whole words at the end: what the tracer copies is words. */
+static unsigned struct_size(const struct signature *s)
+{
+    unsigned end = 0;
+    for (unsigned i = 0; i < s->count; i++) {
+        const struct value *v = &s->argument[i];
+        unsigned size = v->stars ? 8 : scalar_size(v), align = size && size < 8 ? size : 8;
+        end = (end + align - 1) / align * align + (size + 7) / 8 * 8;
+    }
+    return end;
+}
+
+/* CUPTI's users get these libraries' arguments in the call's frame, which has room for so many. */
+static void emit_room(const struct map *m, FILE *f)
+{
+    static const char *const traced[] = {"cuda", "cudart"};
+    for (unsigned i = 0; i < sizeof traced / sizeof *traced; i++) {
+        const struct library *l = find_library(m, traced[i]);
+        const struct map_line *most = NULL;
+        for (unsigned k = 0; l && k < l->exported; k++) {
+            const struct map_line *line = effective(&l->lines.at[k]);
+            if (!most || struct_size(line->signature) > struct_size(most->signature))
+                most = line;
+        }
+        if (most)
+            fprintf(f, "_Static_assert(CUMU_PARAMS >= %u, \"the arguments of %s\");\n", struct_size(most->signature),
+                    most->symbol);
+    }
+}
+
 void emit_signatures(const struct job *j)
 {
     const struct map *m = j->map;
     struct output o = emit_open(j, "calls.c", "//", "emit_calls.c", "api and types");
-    fprintf(o.file, "#include \"core/calls.h\"\n");
+    fprintf(o.file, "#include \"core/calls.h\"\n#include \"core/trace.h\"\n");
+    emit_room(m, o.file);
     for (unsigned i = 0; i < m->types.enums.count; i++)
         emit_enum(&m->types.enums.at[i], i, o.file);
     fprintf(o.file, "\nconst struct cumu_enum cumu_enums[] = {\n");

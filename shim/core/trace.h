@@ -24,7 +24,7 @@ void cumu_trace_rearm(void);
 bool cumu_trace_passes(const char *filter, const char *library, const char *name, unsigned thread);
 
 /* What trace_entry.S keeps of a call; its offsets stand there too. */
-enum { CUMU_PARAMS = 256 }; /* bytes that the arguments of a call take at most */
+enum { CUMU_PARAMS = 256 }; /* bytes that the arguments of a call take at most, which calls.c checks */
 struct cumu_frame {
     uint64_t general[6], vectors, index, floating[8][2];
     const struct cumu_facade *facade;

@@ -276,10 +276,37 @@ static void memory(void)
     OK(cudaFree(workspace));
 }
 
+/* What is refused by name (run.sh looks for the lines): statistics of peers, groups. */
+static void refuses(void)
+{
+    const int whole[] = {2, 4, 3, 3}, some[] = {1, 4, 1, 1};
+    for (int i = 0; i < 4; i++) {
+        const bool back = i & 1, peers = i & 2;
+        desc d = back ? create(KIND(OPERATION_NORM_BACKWARD)) : create(KIND(OPERATION_NORM_FORWARD));
+        desc x = describe(1, F32, 4, whole, NULL, REAL), y = describe(2, F32, 4, whole, NULL, REAL);
+        desc dy = describe(3, F32, 4, whole, NULL, REAL),
+             stats[] = {describe(4, F32, 4, some, NULL, REAL), describe(5, F32, 4, some, NULL, REAL)};
+        set_enum(d, back ? A(OPERATION_NORM_BWD_MODE) : A(OPERATION_NORM_FWD_MODE), TYPE(NORM_MODE),
+                 peers ? CUDNN_BATCH_NORM : CUDNN_GROUP_NORM);
+        if (!back)
+            set_enum(d, A(OPERATION_NORM_FWD_PHASE), TYPE(NORM_FWD_PHASE), CUDNN_NORM_FWD_TRAINING);
+        set_desc(d, back ? A(OPERATION_NORM_BWD_XDESC) : A(OPERATION_NORM_FWD_XDESC), x);
+        set_desc(d, back ? A(OPERATION_NORM_BWD_DXDESC) : A(OPERATION_NORM_FWD_YDESC), y);
+        if (back)
+            set_desc(d, A(OPERATION_NORM_BWD_DYDESC), dy);
+        if (peers)
+            set(d, back ? A(OPERATION_NORM_BWD_PEER_STAT_DESCS) : A(OPERATION_NORM_FWD_PEER_STAT_DESCS),
+                TYPE(BACKEND_DESCRIPTOR), 2, stats);
+        IS(finalize(d), UNSUPPORTED);
+        destroy_all();
+    }
+}
+
 int main(void)
 {
     MUST(cudnnCreate(&handle));
     sweep();
+    refuses();
     missing();
     graphs();
     if (!CUMU_ASAN) /* whose allocator it is then */

@@ -17,6 +17,8 @@ for t in convolution layers rnn rnn.8 legacy convolution.8 legacy.8 graph graph.
         -Wl,--allow-shlib-undefined -lm
     passes "$cumu" run --backend host -- "$tmp/$t"
 done
+check "what is refused is named" 0 'gap: .*statistics of peers' 'gap: .*over groups' -- \
+    "$cumu" run --backend host -- "$tmp/graph_bad"
 # While memory runs out: the first that the program notices is a call's status, not a wrong number.
 status_first() {
     first=$(grep -m1 '^not ok' "$tmp/out" || :)

@@ -121,6 +121,8 @@ static inline musaStream_t dnn_stream(const void *handle)
     return (musaStream_t)((const struct dnn_handle *)handle)->stream;
 }
 #define DNN(status) cumu_cudnnStatus_t_from_musa(status)
+/* A line on what nobody computes, once of each symbol and text. */
+void dnn_gap(const char *symbol, const char *what);
 /* The same; what the library below cannot do is said once. */
 int dnn_done(mudnnStatus_t status, const char *symbol);
 

@@ -1,4 +1,5 @@
 /* cuDNN: handles, and what the library tells of itself. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "abi/text.h"
@@ -9,10 +10,34 @@
 /* What the facades stand for. A program refuses a library whose major number is another, or older than its headers. */
 static const struct cumu_release eight = {8, 9, 7}, nine = {9, 28, 0};
 
+/* FNV-1a. */
+static uint64_t digest(uint64_t h, const char *text)
+{
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3ull;
+    return h;
+}
+
+/* One function says what many cannot do, so that "once a site" would leave all but the first unsaid. */
+void dnn_gap(const char *symbol, const char *what)
+{
+    enum { SAID = 256 };
+    static _Atomic uint64_t said[SAID];
+    const uint64_t h = digest(digest(0xcbf29ce484222325ull, symbol), what) | 1;
+    for (unsigned i = 0; i < SAID; i++) {
+        uint64_t there = 0;
+        if (atomic_compare_exchange_strong(&said[(h + i) % SAID], &there, h))
+            break;
+        if (there == h)
+            return;
+    }
+    cumu_log(NULL, CUMU_GAP, "cudnn", symbol, "%s", what);
+}
+
 int dnn_done(mudnnStatus_t status, const char *symbol)
 {
     if (status == MUDNN_STATUS_NOT_SUPPORTED)
-        cumu_gap("cudnn", symbol, "the library below does not compute this (types, shapes, or all of it)");
+        dnn_gap(symbol, "the library below does not compute this (types, shapes, or all of it)");
     return DNN(status);
 }
 

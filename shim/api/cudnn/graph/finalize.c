@@ -8,7 +8,7 @@
 static int gap(int status, const char *what)
 {
     if (status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000)
-        cumu_gap("cudnn", "cudnnBackendFinalize", "%s", what);
+        dnn_gap("cudnnBackendFinalize", what);
     return status;
 }
 
@@ -204,8 +204,9 @@ static int finalize_pack(const struct graph_body *b)
         for (int64_t k = 0; k < i; k++)
             if (uid[i] == uid[k])
                 return CUDNN_STATUS_BAD_PARAM_DUPLICATED_ENTRIES;
-    return graph_find(b, CUDNN_ATTR_VARIANT_PACK_OVERRIDE_UNIQUE_IDS) ? CUDNN_STATUS_NOT_SUPPORTED
-                                                                      : CUDNN_STATUS_SUCCESS;
+    return graph_find(b, CUDNN_ATTR_VARIANT_PACK_OVERRIDE_UNIQUE_IDS)
+               ? gap(CUDNN_STATUS_NOT_SUPPORTED, "shapes that are given when a plan is executed")
+               : CUDNN_STATUS_SUCCESS;
 }
 
 /* Texts of caches and devices hold nothing: no kernel is compiled that could be kept. */

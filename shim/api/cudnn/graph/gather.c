@@ -9,6 +9,12 @@
 #define NUMBER(b, name, none) graph_number(b, CUDNN_ATTR_##name, none)
 #define MEMBER(b, name) graph_member(b, CUDNN_ATTR_##name)
 
+static int refuse(const char *what)
+{
+    dnn_gap("cudnnBackendFinalize", what);
+    return CUDNN_STATUS_NOT_SUPPORTED;
+}
+
 static int gather_convolution(struct graph_node *n, const struct graph_body *op, int desc, int alpha, int beta)
 {
     const struct graph_body *c = graph_member(op, desc);
@@ -52,12 +58,11 @@ static int gather_resample(struct graph_node *n, const struct graph_body *op, in
     n->alpha = graph_number(op, alpha, 1);
     n->beta = graph_number(op, beta, 0);
     n->spatial = graph_integers(r, CUDNN_ATTR_RESAMPLE_WINDOW_DIMS, n->window);
-    /* windows between elements are interpolations, which nobody computes here */
     return n->spatial < 0 || graph_integers(r, CUDNN_ATTR_RESAMPLE_PRE_PADDINGS, n->pre) < 0 ||
                    graph_integers(r, CUDNN_ATTR_RESAMPLE_POST_PADDINGS, n->post) < 0 ||
                    graph_integers(r, CUDNN_ATTR_RESAMPLE_STRIDES, n->stride) < 0 || n->mode == CUDNN_RESAMPLE_NEAREST ||
                    n->mode == CUDNN_RESAMPLE_BILINEAR
-               ? CUDNN_STATUS_NOT_SUPPORTED
+               ? refuse("interpolation, windows or paddings between elements")
                : CUDNN_STATUS_SUCCESS;
 }
 
@@ -95,6 +100,14 @@ static int gather_slice(struct graph_node *n, const struct graph_body *op)
     return CUDNN_STATUS_SUCCESS;
 }
 
+/* How devices exchange their batches' statistics through those tensors is documented nowhere. */
+static int check_norm(const struct graph_node *n, const struct graph_body *op, int peers)
+{
+    return n->mode == CUDNN_GROUP_NORM ? refuse("normalisation over groups")
+           : graph_find(op, peers)     ? refuse("normalisation with statistics of peers")
+                                       : CUDNN_STATUS_SUCCESS;
+}
+
 int graph_gather(struct graph_node *n, const struct graph_body *op)
 {
     switch (op->kind) {
@@ -113,8 +126,9 @@ int graph_gather(struct graph_node *n, const struct graph_body *op)
     case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR: return gather_pointwise(n, op);
     case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
         n->number[0] = NUMBER(MEMBER(op, OPERATION_MATMUL_DESC), MATMUL_PADDING_VALUE, 0);
-        return INTEGER(op, OPERATION_MATMUL_IRREGULARLY_STRIDED_BATCH_COUNT, 1) == 1 ? CUDNN_STATUS_SUCCESS
-                                                                                     : CUDNN_STATUS_NOT_SUPPORTED;
+        return INTEGER(op, OPERATION_MATMUL_IRREGULARLY_STRIDED_BATCH_COUNT, 1) == 1
+                   ? CUDNN_STATUS_SUCCESS
+                   : refuse("batches of products with strides of their own");
     case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
         n->mode = INTEGER(MEMBER(op, OPERATION_REDUCTION_DESC), REDUCTION_OPERATOR, 0);
         return (unsigned)n->mode <= CUDNN_REDUCE_TENSOR_MUL_NO_ZEROS ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
@@ -138,16 +152,11 @@ int graph_gather(struct graph_node *n, const struct graph_body *op)
         n->mode = INTEGER(op, OPERATION_NORM_FWD_MODE, -1);
         n->way = INTEGER(op, OPERATION_NORM_FWD_PHASE, -1);
         DNN_BAD_UNLESS((unsigned)n->mode <= CUDNN_ADA_LAYER_NORM && (unsigned)n->way <= CUDNN_NORM_FWD_TRAINING);
-        /* statistics of other devices' batches */
-        return n->mode == CUDNN_GROUP_NORM || graph_find(op, CUDNN_ATTR_OPERATION_NORM_FWD_PEER_STAT_DESCS)
-                   ? CUDNN_STATUS_NOT_SUPPORTED
-                   : CUDNN_STATUS_SUCCESS;
+        return check_norm(n, op, CUDNN_ATTR_OPERATION_NORM_FWD_PEER_STAT_DESCS);
     case CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR:
         n->mode = INTEGER(op, OPERATION_NORM_BWD_MODE, -1);
         DNN_BAD_UNLESS((unsigned)n->mode <= CUDNN_ADA_LAYER_NORM);
-        return n->mode == CUDNN_GROUP_NORM || graph_find(op, CUDNN_ATTR_OPERATION_NORM_BWD_PEER_STAT_DESCS)
-                   ? CUDNN_STATUS_NOT_SUPPORTED
-                   : CUDNN_STATUS_SUCCESS;
+        return check_norm(n, op, CUDNN_ATTR_OPERATION_NORM_BWD_PEER_STAT_DESCS);
     case CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR:
         n->mode = INTEGER(op, OPERATION_RESHAPE_MODE, CUDNN_RESHAPE_VIEW_ONLY);
         return CUDNN_STATUS_SUCCESS;
@@ -160,7 +169,7 @@ int graph_gather(struct graph_node *n, const struct graph_body *op)
         return graph_find(op, CUDNN_ATTR_OPERATION_SDPA_BWD_SINK_DESC) ||
                        graph_find(op, CUDNN_ATTR_OPERATION_SDPA_BWD_DSINK_DESC) ||
                        graph_find(op, CUDNN_ATTR_OPERATION_SDPA_BWD_SUBGRAPH)
-                   ? CUDNN_STATUS_NOT_SUPPORTED
+                   ? refuse("attention's gradients with a sink or other operations inside")
                    : CUDNN_STATUS_SUCCESS;
     case CUDNN_BACKEND_OPERATION_BLOCK_SCALE_QUANTIZE_DESCRIPTOR:
         n->spatial = graph_integers(op, CUDNN_ATTR_OPERATION_BLOCK_SCALE_QUANTIZE_BLOCK_SIZE, n->window);
