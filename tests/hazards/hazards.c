@@ -59,6 +59,12 @@ struct test {
     "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra WAIT;\n" A "st.global.u32 [%rd1+64], 5;\nfence.acq_rel.gpu;\n" \
     "st.relaxed.gpu.global.u32 [%rd1], 1;\nbra END;\nWAIT:\nld.relaxed.gpu.global.u32 %r6, [%rd1];\n" \
     "setp.eq.u32 %p2, %r6, 0;\n@%p2 bra WAIT;\n"
+/* Block 0 reads and sets a flag, block 1 waits for it, without a fence, and writes. */
+#define READER \
+    "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra WAIT;\n" B "ld.global.u32 %r6, [%rd1+64];\nst.global.u32 [%rd1+128], %r6;\n" \
+    "st.relaxed.gpu.global.u32 [%rd1], 1;\nbra END;\n"
+#define WAIT "WAIT:\nld.relaxed.gpu.global.u32 %r6, [%rd1];\nsetp.eq.u32 %p2, %r6, 0;\n@%p2 bra WAIT;\n"
+#define OVERWRITER A "st.global.u32 [%rd1+64], 5;"
 #define SHARED_FLAG \
     FIRST "@!%p1 st.shared.u32 [s], 0;\n" SYNC FIRST_WARP "@%p1 bra WAIT;\n" FIRST "@%p1 bra END;\n" A \
           "st.shared.u32 [s+64], 5;\nfence.acq_rel.cta;\nst.relaxed.cta.shared.u32 [s], 1;\nbra END;\nWAIT:\n" \
@@ -194,6 +200,8 @@ static const struct test fixed[] = {
      "cvt.u64.u32 %rd5, %r1; add.u64 %rd5, %rd5, %rd1;\n" A "st.global.u8 [%rd5], %r1;", 1, 64, 0},
     {"racecheck", "global_relaxed_flag", GLOBAL_RACE("Write", "Read"), FLAG B "ld.global.u32 %r6, [%rd1+64];",
      FLAG "fence.acq_rel.gpu;\n" B "ld.global.u32 %r6, [%rd1+64];", 2, 1, RIGHT_FILLED},
+    {"racecheck", "global_overwritten", GLOBAL_RACE("Write", "Read"), READER "WAIT:\n" OVERWRITER,
+     READER WAIT OVERWRITER, 2, 1, RIGHT_FILLED},
     {"racecheck", "shared_relaxed_flag", "Error: " RACE("Write", "Read"), SHARED_FLAG B "ld.shared.u32 %r6, [s+64];",
      SHARED_FLAG "fence.acq_rel.cta;\n" B "ld.shared.u32 %r6, [s+64];", 1, 33, 0},
     /* what nobody wrote */

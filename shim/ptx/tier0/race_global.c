@@ -201,12 +201,15 @@ bool race_global_anywhere(const struct race_global *g)
     return g->at[hash(T0_RACE_ANYWHERE / 4) % WORDS_WATCHED] != 0;
 }
 
+/* What a block has read is over when it sets a flag, and no write after a look at the flag can change it: there relaxed
+ * loads do without a fence, as in CUB's compactions in place. */
 static bool is_ordered(const struct race_global *g, const struct race_block *b, const struct stamp *before,
                        const struct stamp *now)
 {
     if (before->block == now->block)
         return race_is_ordered(b->clocks, (struct race_stamp){before->clock, before->slot}, now->slot);
-    return g->released[before->block - 1] > before->time && b->acquired > before->time;
+    const bool looked = before->kind == T0_READS && b->watched > b->acquired;
+    return g->released[before->block - 1] > before->time && (looked ? b->watched : b->acquired) > before->time;
 }
 
 static bool clashes(const struct race_global *g, const struct race_block *b, const struct stamp *before,
