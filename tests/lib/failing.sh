@@ -3,7 +3,7 @@
 # shellcheck shell=sh disable=SC2034
 
 # The folders' programs for it.
-failing_cudnn="layers norms legacy heads fused vectors rnn pieces graph causal"
+failing_cudnn="layers norms legacy heads fused vectors rnn pieces graph causal drawn"
 failing_cupti=failing
 
 # fail_allocations NAME COUNT VERDICT COMMAND...: how many allocations COMMAND makes, then COUNT runs spread over them

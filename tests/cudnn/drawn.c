@@ -1,0 +1,189 @@
+/* Operation graphs that are drawn: element by element, reductions and products, over tensors of all orders and types that
+ * stand for one another by dimensions of 1, some of them virtual, against plain loops. Every number is a multiple of a
+ * power of two that float holds exactly, so that only the types of results round. */
+#include "graph.h"
+
+enum { TENSORS = 20, DIMS = 4, MOST_BITS = 23 };
+struct value {
+    struct tensor t;
+    desc d;
+    bool is_virtual;
+    int quantum;  /* every element is a multiple of 2^-quantum */
+    double bound; /* and none is greater */
+};
+static struct value pool[TENSORS];
+static int values;
+static const int types[] = {F32, F16, BF16, F64};
+
+static bool is_exact(int quantum, double bound) { return ldexp(bound, quantum) < ldexp(1, MOST_BITS) && bound < 30000; }
+
+/* An element by its index in the whole shape. */
+static double element(const struct value *v, const int *index)
+{
+    int at = 0;
+    for (int i = 0; i < DIMS; i++)
+        at = at * v->t.dim[i] + (v->t.dim[i] == 1 ? 0 : index[i]);
+    return v->t.v[at];
+}
+
+static struct value *add_value(const int *dim, bool is_virtual)
+{
+    struct value *v = &pool[values];
+    int type = types[upto(4)];
+    *v = (struct value){.is_virtual = is_virtual, .quantum = 3, .bound = 2};
+    v->t = make(type, DIMS, dim, upto(2) ? NHWC : NCHW, upto(2), false);
+    v->d = describe(++values, type, DIMS, dim, v->t.stride, is_virtual ? VIRTUAL : REAL);
+    return v;
+}
+/* What the reference computed, as the result's type holds it. */
+static void keep(struct value *y, int quantum, double bound)
+{
+    char held_as[8];
+    y->quantum = quantum, y->bound = bound * 1.01; /* it may be rounded up */
+    for (int i = 0; i < count(&y->t); i++) {
+        put(held_as, y->t.type, 0, y->t.v[i]);
+        y->t.v[i] = get(held_as, y->t.type, 0);
+    }
+}
+static void next(int *index, const int *dim)
+{
+    for (int i = DIMS; i-- > 0 && ++index[i] == dim[i];)
+        index[i] = 0;
+}
+
+static desc draw_pointwise(const struct value *a, const struct value *b, bool is_virtual)
+{
+    static const int modes[] = {CUDNN_POINTWISE_ADD, CUDNN_POINTWISE_SUB, CUDNN_POINTWISE_MUL,
+                                CUDNN_POINTWISE_MAX, CUDNN_POINTWISE_MIN, CUDNN_POINTWISE_RELU_FWD,
+                                CUDNN_POINTWISE_ABS, CUDNN_POINTWISE_NEG, CUDNN_POINTWISE_IDENTITY};
+    int which = upto(9), dim[DIMS], index[DIMS] = {0};
+    int quantum = which == 2  ? a->quantum + b->quantum
+                  : which < 5 ? (a->quantum > b->quantum ? a->quantum : b->quantum)
+                              : a->quantum;
+    double bound = which == 2 ? a->bound * b->bound : which < 2 ? a->bound + b->bound : fmax(a->bound, b->bound);
+    if (!is_exact(quantum, bound))
+        return NULL;
+    for (int i = 0; i < DIMS; i++)
+        dim[i] = which < 5 && b->t.dim[i] > a->t.dim[i] ? b->t.dim[i] : a->t.dim[i];
+    struct value *y = add_value(dim, is_virtual);
+    for (int i = 0; i < count(&y->t); i++, next(index, dim)) {
+        double u = element(a, index), v = which < 5 ? element(b, index) : 0;
+        const double results[] = {u + v, u - v, u * v, fmax(u, v), fmin(u, v), fmax(u, 0), fabs(u), -u, u};
+        y->t.v[i] = results[which];
+    }
+    keep(y, quantum, bound);
+    return apply(modes[which], a->d, which < 5 ? b->d : NULL, y->d);
+}
+
+static desc draw_reduction(const struct value *a, bool is_virtual)
+{
+    static const int modes[] = {CUDNN_REDUCE_TENSOR_ADD, CUDNN_REDUCE_TENSOR_MAX, CUDNN_REDUCE_TENSOR_MIN,
+                                CUDNN_REDUCE_TENSOR_AMAX};
+    int which = upto(4), dim[DIMS], index[DIMS] = {0};
+    for (int i = 0; i < DIMS; i++)
+        dim[i] = upto(2) ? 1 : a->t.dim[i];
+    double bound = which == 0 ? a->bound * count(&a->t) : a->bound;
+    if (!is_exact(a->quantum, bound))
+        return NULL;
+    struct value *y = add_value(dim, is_virtual);
+    for (int i = 0; i < count(&y->t); i++)
+        y->t.v[i] = which == 1 ? -INFINITY : which == 2 ? INFINITY : 0;
+    for (int i = 0; i < count(&a->t); i++, next(index, a->t.dim)) {
+        int to = 0;
+        for (int k = 0; k < DIMS; k++)
+            to = to * dim[k] + (dim[k] == 1 ? 0 : index[k]);
+        double v = a->t.v[i], *at = &y->t.v[to];
+        const double results[] = {*at + v, fmax(*at, v), fmin(*at, v), fmax(*at, fabs(v))};
+        *at = results[which];
+    }
+    keep(y, a->quantum, bound);
+    return reduce(modes[which], a->d, y->d);
+}
+
+static desc draw_product(const struct value *a, const struct value *b, bool is_virtual)
+{
+    const int inner = a->t.dim[3], quantum = a->quantum + b->quantum;
+    int dim[DIMS], index[DIMS] = {0};
+    double bound = a->bound * b->bound * inner;
+    if (inner != b->t.dim[2] || !is_exact(quantum, bound))
+        return NULL;
+    for (int i = 0; i < 2; i++)
+        dim[i] = a->t.dim[i] > b->t.dim[i] ? a->t.dim[i] : b->t.dim[i];
+    dim[2] = a->t.dim[2], dim[3] = b->t.dim[3];
+    struct value *y = add_value(dim, is_virtual);
+    for (int i = 0; i < count(&y->t); i++, next(index, dim)) {
+        y->t.v[i] = 0;
+        for (int k = 0; k < inner; k++)
+            y->t.v[i] += element(a, (int[]){index[0], index[1], index[2], k}) *
+                         element(b, (int[]){index[0], index[1], k, index[3]});
+    }
+    keep(y, quantum, bound);
+    return product(a->d, b->d, y->d, NULL, NULL, NULL);
+}
+
+/* Whether it was taken. */
+static bool draw_graph(int number)
+{
+    int whole[DIMS] = {1 + upto(3), 1 + upto(5), 1 + upto(6), 0}, ops = 0, n = 0, inputs = 2 + upto(3);
+    const int wanted = 1 + upto(6);
+    desc op[TENSORS];
+    int64_t uid[TENSORS];
+    void *at[TENSORS];
+    char what[48];
+    whole[3] = upto(2) ? whole[2] : 1 + upto(6);
+    values = 0;
+    for (int i = 0; i < inputs; i++) {
+        int dim[DIMS];
+        for (int k = 0; k < DIMS; k++)
+            dim[k] = upto(4) && i ? whole[k] : i ? 1 : whole[k];
+        add_value(dim, false);
+    }
+    for (int tries = 0; tries < 60 && ops < wanted && values < TENSORS; tries++) {
+        /* most operations read what the last one wrote */
+        const struct value *a = &pool[upto(3) ? values - 1 : upto(values)], *b = &pool[upto(values)];
+        const bool is_virtual = ops + 1 < wanted && upto(2);
+        int kind = upto(6);
+        op[ops] = kind < 4    ? draw_pointwise(a, b, is_virtual)
+                  : kind == 4 ? draw_reduction(a, is_virtual)
+                              : draw_product(a, b, is_virtual);
+        ops += op[ops] != NULL;
+    }
+    for (int i = ops; i-- > 1;) { /* in any order */
+        int k = upto(i + 1);
+        desc o = op[i];
+        op[i] = op[k], op[k] = o;
+    }
+    for (int i = 0; i < values; i++)
+        if (!pool[i].is_virtual)
+            uid[n] = i + 1, at[n++] = pool[i].t.at;
+    bool taken = false;
+    if (ops) {
+        desc g = graph_of(ops, op);
+        int r = finalize(g);
+        EXPECT(!r || r / 1000 == UNSUPPORTED / 1000, "graph of %d: %d", ops, r);
+        desc plan = r ? NULL : plan_of(g);
+        taken = plan != NULL;
+        if (plan)
+            execute(plan, n, uid, at);
+    }
+    for (int i = 0; i < values; i++) {
+        snprintf(what, sizeof what, "graph %d, tensor %d of %d", number, i + 1, values);
+        if (taken && !pool[i].is_virtual)
+            same(&pool[i].t, pool[i].t.v, 0, what);
+        drop(&pool[i].t);
+    }
+    destroy_all();
+    return taken;
+}
+
+int main(void)
+{
+    enum { GRAPHS = 600 };
+    int taken = 0;
+    MUST(cudnnCreate(&handle));
+    for (int i = 0; i < GRAPHS; i++)
+        taken += draw_graph(i);
+    EXPECT(taken > GRAPHS * 9 / 10, "%d of %d graphs were taken", taken, GRAPHS);
+    OK(cudnnDestroy(handle));
+    return check_end("drawn graphs");
+}
