@@ -121,6 +121,9 @@ MUresult host_enqueue_in(MUstream s, const struct host_op *op);
  * that must be done first. *out (may be NULL) gets a reference to the work. op may be NULL. */
 MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *const *after, size_t n, unsigned flags,
                      struct host_work **out);
+/* Runs the op, which has no drop, as a work of the stream before it returns; false, and nothing was done, unless the
+ * stream is idle and so is what the default stream implies. The cheapest way in: no check of captures. */
+bool host_submit_at_once(MUstream s, const struct host_op *op);
 /* Non-blocking streams' later work waits for what the legacy stream has now. */
 void host_fence(MUcontext ctx);
 void host_work_ref(struct host_work *w);   /* host_sched held */

@@ -26,6 +26,10 @@ struct cumu_failure {
     uintptr_t address; /* of a fault */
 };
 int cumu_task_run(unsigned flags, void (*run)(const void *call), const void *call, struct cumu_failure *failure);
+/* The same as a work of the stream, whose other work waits for it, if that stream can run it at once; false, and nothing
+ * was done: it is busy, captured, or has a failure to tell. */
+bool cumu_task_run_in(musaStream_t stream, unsigned flags, void (*run)(const void *call), const void *call,
+                      struct cumu_failure *failure);
 /* Returns the error, after one line on stderr for a fault, which names the exported function around the address
  * `entry`. Inside a host function of a stream or graph the error becomes the stream's. Else a fault poisons the context
  * of `stream`, and the caller's caller hears of any other error. */

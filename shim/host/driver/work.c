@@ -236,7 +236,7 @@ static void run_head(MUstream s)
         pthread_mutex_lock(&host_sched);
         w->result = r;
     }
-    w->tainted = s->async_error;
+    atomic_store_explicit(&w->tainted, s->async_error, memory_order_relaxed); /* whoever reads it has seen it done */
     finish(s);
 }
 
@@ -293,6 +293,15 @@ static void wait_for_ready(void)
         wakes--;
 }
 
+static void unlock_and_wake(void)
+{
+    int send = signals;
+    signals = 0;
+    pthread_mutex_unlock(&host_sched);
+    for (; send; send--)
+        pthread_cond_signal(&server_wake);
+}
+
 void host_task_post(struct host_task *t)
 {
     pthread_mutex_lock(&host_sched);
@@ -300,11 +309,7 @@ void host_task_post(struct host_task *t)
     tasks = t;
     ready_hint = 1;
     call_server();
-    int send = signals;
-    signals = 0;
-    pthread_mutex_unlock(&host_sched);
-    for (; send; send--)
-        pthread_cond_signal(&server_wake);
+    unlock_and_wake();
 }
 
 /* A thread that serves streams: tasks first, as somebody waits for them, then the stream that has been ready
@@ -383,6 +388,49 @@ static void link_edges(struct host_work *w, struct host_work *const *list, size_
         }
 }
 
+static void put(MUstream s, struct host_work *w)
+{
+    unref_locked(s->tail);
+    s->tail = w;
+    if (s->last)
+        s->last->next = w;
+    else
+        s->head = w;
+    s->last = w;
+}
+
+static void run_here(MUstream s)
+{
+    s->running = true;
+    run_head(s);
+    s->running = false;
+    bury(s);
+}
+
+bool host_submit_at_once(MUstream s, const struct host_op *op)
+{
+    struct host_frames origin = {.count = 0};
+    struct host_work *w = malloc(sizeof *w);
+    if (!w)
+        return false;
+    *w = (struct host_work){.stream = s, .op = *op, .refs = 2};
+    if (host_order_on())
+        host_memcheck_frames(&origin);
+    pthread_mutex_lock(&host_sched);
+    const bool idle_now = !s->head && !s->running && !s->doomed && !implied(s, NULL);
+    if (idle_now) {
+        w->order = host_order_put(s, NULL, 0, &origin);
+        put(s, w);
+        run_here(s);
+        if (s->head)
+            make_ready(s);
+    }
+    unlock_and_wake();
+    if (!idle_now)
+        free(w);
+    return idle_now;
+}
+
 /* Queues work on a stream behind what it depends on: the stream's last work, what the default stream implies,
  * `after`. Work in an idle stream that may run here does, with the lock released around it; else a server thread
  * takes it. */
@@ -431,25 +479,11 @@ MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *con
     /* A mere point in an idle stream is reached at once: no thread need wake for an event. */
     bool here = (!op || flags & HOST_INLINE) && !s->head && !s->running && !w->waiting;
     w->refs = 2 + (out ? 1 : 0) + (wait ? 1 : 0); /* queue, tail */
-    unref_locked(s->tail);
-    s->tail = w;
-    if (s->last)
-        s->last->next = w;
-    else
-        s->head = w;
-    s->last = w;
-    if (here) {
-        s->running = true;
-        run_head(s);
-        s->running = false;
-        bury(s);
-    }
+    put(s, w);
+    if (here)
+        run_here(s);
     make_ready(s);
-    int send = signals;
-    signals = 0;
-    pthread_mutex_unlock(&host_sched);
-    for (; send; send--)
-        pthread_cond_signal(&server_wake);
+    unlock_and_wake();
     if (list != small)
         free(list);
     if (out)

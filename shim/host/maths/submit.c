@@ -8,7 +8,7 @@
 /* Operations that take less time than handing them to another thread does (some 10 us). */
 #define BRIEF 1e6
 /* Below this no library calls its threads. */
-#define ALONE 5e4
+#define ALONE 1e4
 
 struct submitted {
     struct maths_work what;
@@ -124,17 +124,20 @@ musaError_t maths_submit(musaStream_t stream, struct maths_work what, const void
 {
     musaStreamCaptureStatus status = musaStreamCaptureStatusNone;
     musaError_t r = musaSuccess;
-    const bool here = work < BRIEF && cumu_host_idle(stream);
-    if (!here && stream && stream != MU_STREAM_LEGACY)
-        r = musaStreamIsCapturing(stream, &status);
-    const bool captured = status == musaStreamCaptureStatusActive;
-    if (r || here) {
-        struct cumu_failure failure;
-        if (!r && cumu_task_run(flags_of(what.code, work), what.run, call, &failure))
+    struct cumu_failure failure;
+    if (work < BRIEF && cumu_task_run_in(stream, flags_of(what.code, work), what.run, call, &failure)) {
+        if (failure.error)
             r = cumu_task_report(stream, called_function(), &failure);
         drop(what, call);
         return r;
     }
+    if (stream && stream != MU_STREAM_LEGACY)
+        r = musaStreamIsCapturing(stream, &status);
+    if (r) {
+        drop(what, call);
+        return r;
+    }
+    const bool captured = status == musaStreamCaptureStatusActive;
     struct submitted *copy = malloc(sizeof *copy + size);
     if (!copy) {
         drop(what, call);

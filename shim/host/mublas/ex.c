@@ -65,11 +65,12 @@ static void widen(void *to, V from, int type, int work, size_t n)
             d[i] = b[i];
 }
 
+static const int native[] = {MUSA_R_32F, MUSA_R_64F, MUSA_C_32F, MUSA_C_64F}; /* BLAS's own */
+
 /* A matrix as BLAS takes it: itself, or a widened copy without gaps (*made). */
 static bool matrix(const struct mublas_operand *o, int type, int work, int rows, int cols, struct mublas_operand *as,
                    void **made)
 {
-    static const int native[] = {MUSA_R_32F, MUSA_R_64F, MUSA_C_32F, MUSA_C_64F};
     *as = *o;
     *made = NULL;
     if (type == native[work])
@@ -177,7 +178,8 @@ static mublasStatus_t do_ex(mublasHandle_t h, struct mublas_call c, int ta, int 
         return r;
     if (!c.c.at || (c.k && (!c.a.at || !c.b.at)))
         return MUBLAS_STATUS_INVALID_POINTER;
-    return mublas_submit(h, &c, 8.0 * c.m * c.n * c.k * c.batch);
+    const bool plain = c.a.type == native[kind->work] && c.c.type == c.a.type;
+    return mublas_submit(h, &c, (plain ? mublas_product(c.type, c.m, c.n, c.k) : 8.0 * c.m * c.n * c.k) * c.batch);
 }
 
 #define FN(name, ...) mublasStatus_t name(mublasHandle_t h, int ta, int tb, int m, int n, int k, __VA_ARGS__)

@@ -107,7 +107,7 @@ static mublasStatus_t submit(mublasHandle_t h, struct mublas_call *c, struct sha
         return r;
     if (!c->c.at || (s.k && (!c->a.at || (s.rows_b >= 0 && !c->b.at))))
         return MUBLAS_STATUS_INVALID_POINTER;
-    return mublas_submit(h, c, (c->type < C ? 2.0 : 8.0) * s.m * s.n * s.k * c->batch);
+    return mublas_submit(h, c, mublas_product(c->type, s.m, s.n, s.k) * c->batch);
 }
 
 static mublasStatus_t do_gemm(mublasHandle_t h, struct mublas_call c, int ta, int tb, V alpha, V beta)
