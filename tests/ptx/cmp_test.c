@@ -141,6 +141,8 @@ static void set_forms(const struct type *t, const char *rel, const char *ftz)
             continue;
         if (t->kind == 'x' && out[k].name[1] != '3' && strcmp(out[k].name, t->name))
             continue;
+        if (t->bits != 16 && !strcmp(out[k].types, "f")) /* integers of 16 bits are made of halves alone */
+            continue;
         now.yes = out[k].yes;
         now.negated = false;
         now.logic = 0;

@@ -54,8 +54,8 @@ static const struct path {
      WORDS LONGS "add f32 f64; add.noftz f16 bf16; min f16 bf16; max f16 bf16; ", false},
 };
 
-/* %r2 values and %r3 cells in shared memory, %r4 the mbarrier, %r5 and %rd5 this thread's cell there and in global memory,
- * %r6 where its word is, %r7 bytes of all; %p1 no word, %p2 not the first thread, %p3 no cell. */
+/* %r2 values and %r3 cells in shared memory, %r4 the mbarrier, %r5 and %rd5 this thread's cell there and in global
+ * memory, %r6 where its word is, %r7 bytes of all; %p1 no word, %p2 not the first thread, %p3 no cell. */
 static const char *text(const struct path *p, const struct type *t, const char *operation)
 {
     static char whole[6000];

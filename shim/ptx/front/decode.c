@@ -384,9 +384,12 @@ void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, str
         in->type[ntype++] = (uint8_t)type;
     }
     out->sig = "~";
-    ptx_check_form(c, s, len, line, out);
-    if (out->loose)
+    if (in->op == PTX_OP_CVT && in->sub && (len < 9 || memcmp(s, "cvt.pack.", 9) != 0))
+        ptx_fail(c, line, s, len, "cvt.pack is one word");
+    if (out->loose) {
+        ptx_check_form(c, s, len, line, out);
         return;
+    }
     if (ntype < info->least)
         ptx_fail(c, line, s, len, "%s needs %u type modifier%s", op_names[in->op], info->least,
                  info->least > 1 ? "s" : "");
@@ -395,6 +398,7 @@ void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, str
     const char *why = inconsistent(in);
     if (why)
         ptx_fail(c, line, s, len, "%s %s", op_names[in->op], why);
+    ptx_check_form(c, s, len, line, out);
     out->sig = pattern(in, info);
 }
 

@@ -96,13 +96,13 @@ static void emit_args(struct lir_lower *l, const uint32_t *args, unsigned more)
     }
 }
 
-/* Rows of up to four data elements, as many as .v2 or .v4 says. */
+/* Rows of up to four data elements, as many as .v2 or .v4 says; ptxas lets sust.p go without. */
 static unsigned data_rows(struct lir_lower *l, const struct ptx_opnd *o, bool store, enum lir_class c, uint32_t row[4])
 {
     unsigned n;
     const struct ptx_opnd *e = elements(l, o, &n);
     memset(row, 0, 4 * sizeof *row);
-    if (n != l->at->vec || n > 4)
+    if ((n != l->at->vec && !(has(l->at, "p") && l->at->vec == 1)) || n > 4 || n == 3)
         lir_fail(l, "%u registers; expected %u", n, l->at->vec);
     for (unsigned k = 0; k < n; k++) {
         if (e[k].kind == PTX_O_REG && lir_reg_class(l, e[k].reg) != c)
