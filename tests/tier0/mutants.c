@@ -1,7 +1,7 @@
 /* Instructions next to those of the census: a modifier or an operand exchanged, left out, put in, or at another place.
  * Whatever the front end says of them, no back end may end the process; and it says what ptxas says: mutants.txt has a
- * sample of them with ptxas's verdict (13.0, for sm_90a, sm_100a and sm_120a) and ours, which -u draws anew where there is a ptxas.
- * Arguments: how many, a seed. */
+ * sample of them with ptxas's verdict (13.0, for sm_90a, sm_100a and sm_120a) and ours, which -u draws anew where there
+ * is a ptxas. Arguments: how many, a seed. */
 #include "tier0/harness.h"
 
 #include "ptx/lir/image.h"

@@ -1,6 +1,6 @@
 /* Table-driven decoding of opcodes: every modifier spelling is a row of mods.def, every opcode a
- * row of opinfo.def. Opcodes without a row (tensor, texture, cluster, video) are kept with their
- * text and the modifiers that could be understood, so that a back end can name what it lacks. */
+ * row of opinfo.def. Opcodes without a row (tensor, texture, cluster) are kept with their text and the
+ * modifiers that could be understood; how modifiers go together is held against forms.def. */
 #include "ptx/front/front.h"
 
 #include <string.h>
