@@ -389,6 +389,29 @@ static void check_clock(void)
     OK("gives the times", k && k->two[2] + 3000000 >= before && k->two[2] <= k->two[3] && k->two[3] <= after + 3000000);
     OK("and the number of a launch that nobody asked of", k && k->word[23] != 0);
     cuptiActivityDisable(CONCURRENT);
+    /* A copy does not begin before its call, nor end after it. */
+    enum { COPIES = 200 };
+    unsigned inside = 0;
+    int here = 1;
+    void *there = NULL;
+    cuptiActivityEnable(MEMCPY);
+    cuptiActivityEnable(RUNTIME);
+    if (cudaMalloc(&there, sizeof here) || cudaMemcpy(there, &here, sizeof here, 1))
+        OK("memory", false);
+    cuptiActivityFlushAll(0);
+    count = 0;
+    for (int i = 0; i < COPIES; i++)
+        cudaMemcpy(&here, there, sizeof here, 2);
+    cuptiActivityFlushAll(0);
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned m = 0; records[i].word[0] == MEMCPY && m < count; m++)
+            inside += records[m].word[0] == RUNTIME && records[m].word[8] == records[i].word[11] &&
+                      records[m].two[1] <= records[i].two[2] && records[i].two[3] <= records[m].two[2];
+    printf("# %u of %d copies are inside of their calls\n", inside, COPIES);
+    OK("copies in time", inside >= COPIES * 9 / 10); /* but where the clocks are read anew between the two */
+    cudaFree(there);
+    cuptiActivityDisable(RUNTIME);
+    cuptiActivityDisable(MEMCPY);
 }
 
 static void *loop(void *arg)

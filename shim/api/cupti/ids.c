@@ -113,6 +113,19 @@ uint32_t cumu_cupti_thread(void)
 typedef uint64_t (*clock_function)(void);
 static _Atomic(clock_function) clock_of_program;
 static uint64_t first_trace, first_program; /* both clocks when the program gave its own */
+static atomic_uint_fast64_t renew_after;    /* nanoseconds since then */
+
+/* Both clocks at one time: of some readings the one that took least, as the thread may wait in the middle of one. */
+static void read_clocks(clock_function f, uint64_t *trace, uint64_t *program)
+{
+    enum { TRIES = 8, SHORT = 200 };
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < TRIES && least > SHORT; i++) {
+        uint64_t before = cumu_trace_now(), p = f(), took = cumu_trace_now() - before;
+        if (took < least)
+            least = took, *trace = before + took / 2, *program = p;
+    }
+}
 
 static uint64_t real_time(void)
 {
@@ -140,8 +153,22 @@ static uint64_t epoch(void)
     return known;
 }
 
-/* The program's clock may count anything (a CPU's ticks, mostly): both clocks are read now, and what lies between
- * then and now is taken in proportion. */
+/* The program's clock may count anything (a CPU's ticks, mostly). What it counts in a nanosecond is taken anew each time
+ * that the time since the first reading has doubled: with a rate of its own for each record two of the same time would
+ * differ, and a copy begin before its call. */
+static double rate_of(clock_function f)
+{
+    static _Atomic double kept;
+    uint64_t trace = cumu_trace_now(), program;
+    if (trace - first_trace >= atomic_load(&renew_after)) {
+        read_clocks(f, &trace, &program);
+        if (trace > first_trace)
+            atomic_store(&kept, (double)(program - first_program) / (double)(trace - first_trace));
+        atomic_store(&renew_after, 2 * (trace - first_trace));
+    }
+    return atomic_load(&kept);
+}
+
 uint64_t cumu_cupti_time(uint64_t t)
 {
     clock_function f = atomic_load(&clock_of_program);
@@ -149,9 +176,7 @@ uint64_t cumu_cupti_time(uint64_t t)
         return 0;
     if (!f)
         return t + epoch();
-    uint64_t trace = cumu_trace_now(), program = f();
-    double rate = trace > first_trace ? (double)(program - first_program) / (double)(trace - first_trace) : 1;
-    return program - (uint64_t)(int64_t)((double)(int64_t)(trace - t) * rate);
+    return first_program + (uint64_t)(int64_t)((double)(int64_t)(t - first_trace) * rate_of(f));
 }
 
 int wrap_cuptiActivityRegisterTimestampCallback(void *function)
@@ -160,8 +185,8 @@ int wrap_cuptiActivityRegisterTimestampCallback(void *function)
     if (!function)
         return CUPTI_ERROR_INVALID_PARAMETER;
     memcpy(&f, &function, sizeof f);
-    first_trace = cumu_trace_now();
-    first_program = f();
+    read_clocks(f, &first_trace, &first_program);
+    atomic_store(&renew_after, 0);
     atomic_store(&clock_of_program, f);
     return CUPTI_SUCCESS;
 }
