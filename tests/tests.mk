@@ -85,11 +85,19 @@ OBJCOPY ?= objcopy
 
 # Fuzz targets: one entry point a file. Every check replays the corpus; `make fuzz` searches.
 FUZZ      := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+# Their archive has of the APIs' wrappers, two hundred files to compile for fuzzers alone, only NCCL's manifests and what
+# conversions call.
 FUZZ_PROG := $(FUZZ:%=$B/tests/fuzz/fuzz_%)
-$(FUZZ_PROG): $B/tests/fuzz/%: $B/obj/tests/fuzz/%.o $B/obj/tests/fuzz/replay.o $(TEST_AR) $(FUZZ_OBJ)
+FUZZ_AR   := $B/tests/libcumu-fuzz.a
+FUZZ_API  := $(addprefix $B/obj/api/,cublas/plain.o cublas/settings.o nccl/json.o nccl/manifest.o nccl/manifest_file.o)
+$(FUZZ_AR): $(filter-out $B/obj/api/%,$(TEST_OBJ)) $(FUZZ_API)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$Qar rcs $@ $^
+$(FUZZ_PROG): $B/tests/fuzz/%: $B/obj/tests/fuzz/%.o $B/obj/tests/fuzz/replay.o $(FUZZ_AR) $(FUZZ_OBJ)
 	@mkdir -p $(@D)
 	@echo "ld tests/fuzz/$*"
-	$Q$(CC) -o $@ $(filter %.o,$^) $(filter %.so.1,$^) $(TEST_AR) $(SAN) -pthread $(TEST_LIBS) \
+	$Q$(CC) -o $@ $(filter %.o,$^) $(filter %.so.1,$^) $(FUZZ_AR) $(SAN) -pthread $(TEST_LIBS) \
 	  $(if $(filter %.so.1,$^),-Wl$(comma)-rpath$(comma)$(abspath $B/lib/cumu/host))
 comma := ,
 # Handles of other processes are the CPU driver's.
@@ -122,7 +130,7 @@ check-frameworks: all
 	$Qpython3 tests/frameworks/run.py $B mapping/COMPATIBILITY.md $T
 
 fuzz-build: $(FUZZ:%=$B/fuzz_%)
-$B/fuzz_%: $B/obj/tests/fuzz/fuzz_%.o $(TEST_AR) $(FUZZ_OBJ)
+$B/fuzz_%: $B/obj/tests/fuzz/fuzz_%.o $(FUZZ_AR) $(FUZZ_OBJ)
 	@echo "ld fuzz_$*"
 	$Q$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ -pthread $(TEST_LIBS) \
 	  $(if $(filter %.so.1,$^),-Wl$(comma)-rpath$(comma)$(abspath $B/lib/cumu/host))
@@ -189,8 +197,11 @@ LIGHT := -O1 -g1 -w
 # are strangers' binaries. SAN_MATHS: folders of the maths libraries' tests, whose programs go through the facades.
 SAN_TESTS = $(filter-out $B/tests/stublog/%,$(TEST_PROG)) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f) \
             $(addprefix tests/sanitize/maths.sh:,$(SAN_MATHS))
+# What a selected test is made of: its program.
+program = $(firstword $(subst :, ,$1))
 .PHONY: san-run
-san-run: $(TEST_PROG) $(FUZZ_PROG) $(if $(SAN_MATHS),lib $B/tests/snippets/linked)
+san-run: $(filter $B/%,$(foreach t,$(call selected,$(SAN_TESTS)),$(call program,$t))) \
+         $(if $(SAN_MATHS),lib $B/tests/snippets/linked)
 	$QB=$B CC="$(CC)" SAN="$(SAN)" sh tests/run $B/test-logs $(call selected,$(SAN_TESTS))
 check-asan:
 	+$QASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
