@@ -169,9 +169,9 @@ struct mudnn_sampler {
     void *y_at, *dx_at, *dgrid;
 };
 
-/* A convolution of each channel with taps of its own: y[t] = f(b + sum over k of w[k] x[t - (taps - 1) + k]), where x is 0
- * before its beginning, of packed (batch, channels, length) and (channels, taps). Backward: f's argument is computed
- * again; dx is written, dw and db are added to what is there. */
+/* A convolution of each channel with taps of its own: y[t] = f(b + sum over k of w[k] x[t - (taps - 1) + k]), where x
+ * is 0 before its beginning, of packed (batch, channels, length) and (channels, taps). Backward: f's argument is
+ * computed again; dx is written, dw and db are added to what is there. */
 enum { MUDNN_CAUSAL_IDENTITY, MUDNN_CAUSAL_SILU };
 struct mudnn_causal {
     bool backward;

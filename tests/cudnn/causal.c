@@ -16,8 +16,8 @@ static double derivative(int f, double z)
     return f == SILU ? s * (1 + z * (1 - s)) : 1;
 }
 
-/* Both ways, at times in place; some numbers are so large that exponentials overflow. What the taps' gradients are added to
- * is there before. */
+/* Both ways, at times in place; some numbers are so large that exponentials overflow. What the taps' gradients are
+ * added to is there before. */
 static void convolve(int type, int weight_type, int f)
 {
     const int batch = 1 + upto(3), channels = 1 + upto(5), taps = 1 + upto(upto(3) ? 5 : 40),

@@ -1,6 +1,6 @@
-/* Operation graphs that are drawn: element by element, reductions and products, over tensors of all orders and types that
- * stand for one another by dimensions of 1, some of them virtual, against plain loops. Every number is a multiple of a
- * power of two that float holds exactly, so that only the types of results round. */
+/* Operation graphs that are drawn: element by element, reductions and products, over tensors of all orders and types
+ * that stand for one another by dimensions of 1, some of them virtual, against plain loops. Every number is a multiple
+ * of a power of two that float holds exactly, so that only the types of results round. */
 #include "graph.h"
 
 enum { TENSORS = 20, DIMS = 4, MOST_BITS = 23 };

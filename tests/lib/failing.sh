@@ -1,6 +1,6 @@
+# shellcheck shell=sh disable=SC2034,SC2154
 # Runs a program that lib/fail_at.c is linked into, with one allocation of our libraries failing. Sourced, never run; it
 # needs $tmp and sets bad=1.
-# shellcheck shell=sh disable=SC2034
 
 # The folders' programs for it.
 failing_cudnn="layers norms legacy heads fused vectors rnn pieces graph causal drawn"

@@ -1,5 +1,5 @@
-/* Threads that share a stream: each call of a library is one work of it, also where it is done at once. So of threads that
- * fill the same memory at the same time, some from its end on, one comes last, and all of it is that one's. */
+/* Threads that share a stream: each call of a library is one work of it, also where it is done at once. So of threads
+ * that fill the same memory at the same time, some from its end on, one comes last, and all of it is that one's. */
 #include <pthread.h>
 
 #include "maths.h"

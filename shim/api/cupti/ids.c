@@ -153,9 +153,9 @@ static uint64_t epoch(void)
     return known;
 }
 
-/* The program's clock may count anything (a CPU's ticks, mostly). What it counts in a nanosecond is taken anew each time
- * that the time since the first reading has doubled: with a rate of its own for each record two of the same time would
- * differ, and a copy begin before its call. */
+/* The program's clock may count anything (a CPU's ticks, mostly). What it counts in a nanosecond is taken anew each
+ * time that the time since the first reading has doubled: with a rate of its own for each record two of the same time
+ * would differ, and a copy begin before its call. */
 static double rate_of(clock_function f)
 {
     static _Atomic double kept;

@@ -47,8 +47,8 @@ static size_t write_all(int fd, const char *s, size_t n)
     return at;
 }
 
-/* Opened anew each time: a program that closes descriptors it does not know keeps its reports. What a full disk does not
- * take goes to stderr, and cumu memcheck, which counts what is in the file, sees by its mode that something is not. */
+/* Opened anew each time: a program that closes descriptors it does not know keeps its reports. What a full disk does
+ * not take goes to stderr, and cumu memcheck, which counts what is in the file, sees by its mode that some is not. */
 static void put(const struct text *t)
 {
     const char *file = host_config()->check_file;

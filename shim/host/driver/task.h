@@ -26,8 +26,8 @@ struct cumu_failure {
     uintptr_t address; /* of a fault */
 };
 int cumu_task_run(unsigned flags, void (*run)(const void *call), const void *call, struct cumu_failure *failure);
-/* The same as a work of the stream, whose other work waits for it, if that stream can run it at once; false, and nothing
- * was done: it is busy, captured, or has a failure to tell. */
+/* The same as a work of the stream, whose other work waits for it, if that stream can run it at once; false, and
+ * nothing was done: it is busy, captured, or has a failure to tell. */
 bool cumu_task_run_in(musaStream_t stream, unsigned flags, void (*run)(const void *call), const void *call,
                       struct cumu_failure *failure);
 /* Returns the error, after one line on stderr for a fault, which names the exported function around the address
