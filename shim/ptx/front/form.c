@@ -58,22 +58,21 @@ static bool fits_group(const char *p, const char *end, const struct word *w)
     return false;
 }
 
-/* Types that only matrices have are not among those of registers. */
-static bool is_type(const char *s, size_t len)
-{
-    static const char *const matrix[] = {"e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "ue8m0", "ue4m3"};
-    for (size_t k = 0; k < sizeof matrix / sizeof matrix[0]; k++)
-        if (strlen(matrix[k]) == len && !memcmp(matrix[k], s, len))
-            return true;
-    return ptx_type_find(s, len) != PTX_NONE;
-}
+static bool is_word(const struct word *w, const char *s, size_t len) { return w->len == len && !memcmp(w->s, s, len); }
 
 static bool is_one_of(const struct word *w, const char *const *words)
 {
     for (; *words; words++)
-        if (strlen(*words) == w->len && !memcmp(*words, w->s, w->len))
+        if (is_word(w, *words, strlen(*words)))
             return true;
     return false;
+}
+
+/* Types that only matrices have are not among those of registers. */
+static bool is_type(const struct word *w)
+{
+    static const char *const matrix[] = {"e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "ue8m0", "ue4m3", NULL};
+    return is_one_of(w, matrix) || ptx_type_find(w->s, w->len) != PTX_NONE;
 }
 
 /* Modifiers between s and end, which begins with a dot. What ptxas takes twice without a word stands once. NULL, or the
@@ -89,9 +88,10 @@ static const struct word *split(const char *s, const char *end, struct spelling 
         if (sp->n == MOST)
             return &sp->word[MOST - 1];
         struct word *w = &sp->word[sp->n++];
-        *w = (struct word){s, (size_t)(dot - s), is_type(s, (size_t)(dot - s))};
+        *w = (struct word){.s = s, .len = (size_t)(dot - s)};
+        w->is_type = is_type(w);
         for (unsigned k = 0; k + 1 < sp->n && !w->is_type && !is_one_of(w, layouts); k++)
-            if (sp->word[k].len == w->len && !memcmp(sp->word[k].s, w->s, w->len)) {
+            if (is_word(&sp->word[k], w->s, w->len)) {
                 if (!is_one_of(w, idle))
                     return w;
                 sp->n--;
@@ -155,7 +155,7 @@ static size_t find_name(const char *s, size_t len)
 static bool has_word(const struct spelling *sp, const char *text)
 {
     for (unsigned k = 0; k < sp->n; k++)
-        if (strlen(text) == sp->word[k].len && !memcmp(text, sp->word[k].s, sp->word[k].len))
+        if (is_word(&sp->word[k], text, strlen(text)))
             return true;
     return false;
 }
