@@ -26,6 +26,50 @@ static void take_time(void *unused)
     sleep_ms(20);
 }
 
+/* Asks without a trace. */
+static int idle(MUstream stream)
+{
+    struct host_work *held = cumu_host_hold(stream);
+    return held && cumu_host_release(held, NULL, NULL);
+}
+
+static void note(void *at) { *(_Atomic int *)at += 1; }
+
+static void note_at(MUstream stream, MUresult status, void *at)
+{
+    (void)stream, (void)status;
+    sleep_ms(20);
+    note(at);
+}
+
+/* What the caller does itself has its place in the stream, also when a thread of the stream goes on with it. */
+static void hold(MUstream a, MUstream b, MUevent event)
+{
+    for (int how = 0; how < 3; how++) {
+        static _Atomic int before, behind, elsewhere;
+        before = behind = elsewhere = 0;
+        struct host_work *held = cumu_host_hold(a);
+        MUST(!held);
+        MUST(muLaunchHostFunc(a, note, (void *)&behind));
+        MUST(muEventRecord(event, a));
+        MUST(muStreamWaitEvent(b, event, 0));
+        MUST(muLaunchHostFunc(b, note, (void *)&elsewhere));
+        IS(idle(a), 0);
+        sleep_ms(20);
+        IS(muStreamQuery(a), MUSA_ERROR_NOT_READY);
+        IS(behind + elsewhere, 0);
+        OK(!cumu_host_release(held, how == 0 ? NULL : how == 1 ? note_at : fail_with_status, (void *)&before));
+        for (int early = 0; how == 1 && !before; sleep_ms(1)) {
+            IS(early, 0);
+            early = behind + elsewhere;
+        }
+        IS(muStreamSynchronize(b), how == 2 ? why : MUSA_SUCCESS);
+        IS(behind + elsewhere, 2);
+        IS(muStreamSynchronize(a), how == 2 ? why : MUSA_SUCCESS);
+        IS(idle(a), 1);
+    }
+}
+
 int main(void)
 {
     MUdevice device;
@@ -66,16 +110,17 @@ int main(void)
     IS(muStreamSynchronize(c), why);
     IS(muStreamQuery(a), why);
 
-    IS(cumu_host_idle(a), 1);
+    IS(idle(a), 1);
     MUST(muLaunchHostFunc(a, take_time, NULL));
-    IS(cumu_host_idle(a), 0);
-    IS(cumu_host_idle(b), 1);
+    IS(idle(a), 0);
+    IS(idle(b), 1);
     MUST(muLaunchHostFunc(a, fail, NULL));
     sleep_ms(70);
-    IS(cumu_host_idle(a), 0); /* it has something to tell, and has told nobody */
-    IS(cumu_host_idle(a), 0);
+    IS(idle(a), 0); /* it has something to tell, and has told nobody */
+    IS(idle(a), 0);
     IS(muStreamSynchronize(a), why);
-    IS(cumu_host_idle(a), 1);
+    IS(idle(a), 1);
+    hold(a, b, late);
 
     for (int i = 0; i < 2; i++) { /* the first of them is pardoned */
         MUST(muLaunchHostFunc(a, fail, NULL));

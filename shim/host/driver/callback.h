@@ -1,5 +1,5 @@
 /* What libmusa does for libraries of ours above it, beside MUSA's functions: it hears that work in streams' callbacks
- * failed, prints their lines, knows idle streams, and sizes their files in memory. */
+ * failed, prints their lines, lets them work in streams themselves, and sizes their files in memory. */
 #ifndef CUMU_HOST_CALLBACK_H
 #define CUMU_HOST_CALLBACK_H
 
@@ -20,9 +20,14 @@ __attribute__((visibility("default"))) void cumu_host_say(const char *text);
 /* The machine's number for a device, whatever MUSA_VISIBLE_DEVICES makes of it, if it may have one rank of a
  * communicator only; -1 if it may have several (CUMU_HOST_SHARE), or is none. */
 __attribute__((visibility("default"))) int cumu_host_exclusive(int device);
-/* Would new work in the stream wait for nothing, is it neither captured nor the legacy stream beside a capture, and has
- * no failure to be told? Unlike a query it tells none and leaves captures alone. */
-__attribute__((visibility("default"))) int cumu_host_idle(MUstream stream);
+/* A work of the stream that the calling thread does itself: others of the stream wait for it. NULL, and nothing was
+ * done, if it would wait for anything itself, or the stream is captured, the legacy one beside a capture, or has a
+ * failure to be told. Unlike a query it tells none and leaves captures alone. */
+struct host_work;
+__attribute__((visibility("default"))) struct host_work *cumu_host_hold(MUstream stream);
+/* It is done; or, with a function, goes on as a callback of the stream, in the same place. False: no memory for that,
+ * and the stream is still held. */
+__attribute__((visibility("default"))) int cumu_host_release(struct host_work *held, MUstreamCallback fn, void *user);
 /* How many ranges of memory are known no more: while the number stays, one that was found is still what it was. */
 __attribute__((visibility("default"))) const _Atomic uint64_t *cumu_host_forgotten(void);
 /* ftruncate of a sparse file in memory: 0, or -1 with errno. Its size is address space and no file that fills a disk,

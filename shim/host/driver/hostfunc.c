@@ -98,6 +98,23 @@ static MUresult enqueue_callback(MUstream handle, const struct callback *made)
     return host_submit(s, &op, NULL, 0, 0, NULL);
 }
 
+struct host_work *cumu_host_hold(MUstream stream)
+{
+    MUstream s;
+    return host_stream_open(stream, &s) ? host_hold(s) : NULL;
+}
+
+int cumu_host_release(struct host_work *held, MUstreamCallback fn, void *user)
+{
+    struct callback *c = NULL;
+    if (fn && !(c = malloc(sizeof *c)))
+        return 0;
+    if (c)
+        *c = (struct callback){.stream_fn = fn, .stream = held->stream, .ctx = held->stream->ctx, .user = user};
+    host_release(held, c ? &(struct host_op){run_callback, free, c, "host function", HOST_OP_ALWAYS} : NULL);
+    return 1;
+}
+
 MUresult muLaunchHostFunc(MUstream stream, MUhostFn fn, void *user)
 {
     return fn ? enqueue_callback(stream, &(struct callback){.host_fn = fn, .user = user}) : MUSA_ERROR_INVALID_VALUE;

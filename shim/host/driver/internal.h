@@ -121,9 +121,11 @@ MUresult host_enqueue_in(MUstream s, const struct host_op *op);
  * that must be done first. *out (may be NULL) gets a reference to the work. op may be NULL. */
 MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *const *after, size_t n, unsigned flags,
                      struct host_work **out);
-/* Runs the op, which has no drop, as a work of the stream before it returns; false, and nothing was done, unless the
- * stream is idle and so is what the default stream implies. The cheapest way in: no check of captures. */
-bool host_submit_at_once(MUstream s, const struct host_op *op);
+/* A work that the calling thread does itself: from now on it is the stream's last one, and under way. NULL, and nothing
+ * was done, unless the stream is idle and so is what the default stream implies. No check of captures. */
+struct host_work *host_hold(MUstream s);
+/* It is done, unless there is an op: then a thread of the stream does that, in the same place. */
+void host_release(struct host_work *held, const struct host_op *op);
 /* Non-blocking streams' later work waits for what the legacy stream has now. */
 void host_fence(MUcontext ctx);
 void host_work_ref(struct host_work *w);   /* host_sched held */
@@ -133,7 +135,6 @@ void host_work_wait(struct host_work *w);
 void host_work_synced(const struct host_work *w); /* it is done, and the host has seen that */
 /* A reference to the stream's last work if that is not done, else NULL: for a wait of the host. */
 struct host_work *host_stream_tail(MUstream s);
-bool host_idle(MUstream s); /* new work in it would wait for nothing */
 /* A work of no stream, which somebody else says is done: host_point_reach, once, which drops the
  * reference that host_point_new gave. NULL: out of memory. */
 struct host_work *host_point_new(void);
@@ -162,6 +163,8 @@ void host_event_set_work(MUevent e, struct host_work *w); /* takes the reference
 
 /* Application's handle -> stream of a live, healthy context. */
 MUresult host_stream_of(MUstream handle, MUstream *s);
+/* May work be done in it beside what submissions look at: nothing failed is to be told, nothing is captured? */
+bool host_stream_open(MUstream handle, MUstream *s);
 MUstream host_stream_new(MUcontext ctx, unsigned flags, int priority); /* NULL: out of memory */
 void host_stream_free(MUstream s);  /* pending work finishes first; host_sched not held */
 void host_ctx_drain(MUcontext ctx); /* host_ctx_wait without its verdict */

@@ -260,13 +260,11 @@ MUresult muStreamQuery(MUstream stream)
     return busy ? MUSA_ERROR_NOT_READY : host_stream_verdict(s);
 }
 
-int cumu_host_idle(MUstream stream)
+bool host_stream_open(MUstream handle, MUstream *s)
 {
-    MUstream s;
-    if (host_stream_of(stream, &s) || s->async_error || s->ctx->async_error)
-        return 0;
-    /* Whether the legacy stream may be used beside a capture, the submission says. */
-    return !(host_captures && (s->capture || s->legacy)) && host_idle(s);
+    if (host_stream_of(handle, s) || (*s)->async_error || (*s)->ctx->async_error)
+        return false;
+    return !(host_captures && ((*s)->capture || (*s)->legacy)); /* the legacy stream's, a submission would say */
 }
 
 MUresult muStreamGetPriority(MUstream stream, int *priority)

@@ -23,6 +23,7 @@
 #include "host/driver/internal.h"
 #include "host/driver/kernel.h"
 #include "host/driver/memcheck.h"
+#include "host/driver/order.h"
 #include "host/driver/task.h"
 
 /* A call on the application's thread takes as little as 100 ns; looking at the signal's handler is a system call. */
@@ -232,33 +233,17 @@ int cumu_task_run(unsigned flags, void (*run)(const void *call), const void *cal
     return error;
 }
 
-struct at_once {
-    unsigned flags;
-    void (*run)(const void *call);
-    const void *call;
-    struct cumu_failure *failure;
-    bool ran;
-};
-
-/* Its failure is the caller's to report, and no failure of the stream. */
-static MUresult at_once(void *arg)
-{
-    struct at_once *a = arg;
-    a->ran = true;
-    cumu_task_run(a->flags, a->run, a->call, a->failure);
-    return MUSA_SUCCESS;
-}
-
 bool cumu_task_run_in(musaStream_t stream, unsigned flags, void (*run)(const void *call), const void *call,
                       struct cumu_failure *failure)
 {
     MUstream s;
-    struct at_once a = {flags, run, call, failure, false};
-    const struct host_op op = {.run = at_once, .arg = &a, .what = "library call"};
     failure->error = 0;
-    /* Whether the legacy stream may be used beside a capture, a submission would say. */
-    if (host_stream_of(stream, &s) || s->async_error || s->ctx->async_error ||
-        (host_captures && (s->capture || s->legacy)))
+    struct host_work *held = host_stream_open(stream, &s) ? host_hold(s) : NULL;
+    if (!held)
         return false;
-    return host_submit_at_once(s, &op) && a.ran; /* not in a context that has just failed */
+    const struct host_running before = host_order_run((struct host_running){.order = held->order});
+    cumu_task_run(flags, run, call, failure); /* its failure is the caller's to report, and none of the stream */
+    host_order_run(before);
+    host_release(held, NULL);
+    return true;
 }

@@ -369,14 +369,6 @@ static size_t implied(MUstream s, struct host_work **list)
     return n;
 }
 
-bool host_idle(MUstream s)
-{
-    pthread_mutex_lock(&host_sched);
-    bool busy = (s->tail && s->tail->done != 1) || implied(s, NULL);
-    pthread_mutex_unlock(&host_sched);
-    return !busy;
-}
-
 static void link_edges(struct host_work *w, struct host_work *const *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -407,28 +399,53 @@ static void run_here(MUstream s)
     bury(s);
 }
 
-bool host_submit_at_once(MUstream s, const struct host_op *op)
+/* The first work of all makes a thread that serves, so that whatever is queued later finds one. host_sched held. */
+static bool have_server(void)
+{
+    if (!servers)
+        servers = host_thread("mu-stream", serve, NULL);
+    return servers;
+}
+
+static MUresult done_by_caller(void *unused) { return (void)unused, MUSA_SUCCESS; }
+
+struct host_work *host_hold(MUstream s)
 {
     struct host_frames origin = {.count = 0};
     struct host_work *w = malloc(sizeof *w);
     if (!w)
-        return false;
-    *w = (struct host_work){.stream = s, .op = *op, .refs = 2};
+        return NULL;
+    *w = (struct host_work){.stream = s, .op.run = done_by_caller, .refs = 2}; /* queue, tail */
     if (host_order_on())
         host_memcheck_frames(&origin);
     pthread_mutex_lock(&host_sched);
-    const bool idle_now = !s->head && !s->running && !s->doomed && !implied(s, NULL);
+    const bool idle_now = !s->head && !s->running && !s->doomed && !implied(s, NULL) && have_server();
     if (idle_now) {
         w->order = host_order_put(s, NULL, 0, &origin);
         put(s, w);
-        run_here(s);
-        if (s->head)
-            make_ready(s);
+        s->running = true;
     }
+    pthread_mutex_unlock(&host_sched);
+    if (idle_now)
+        return w;
+    free(w);
+    return NULL;
+}
+
+void host_release(struct host_work *held, const struct host_op *op)
+{
+    MUstream s = held->stream;
+    pthread_mutex_lock(&host_sched);
+    s->running = false;
+    if (op)
+        held->op = *op;
+    else {
+        atomic_store_explicit(&held->tainted, s->async_error, memory_order_relaxed);
+        finish(s);
+    }
+    make_ready(s);
+    bury(s);
     unlock_and_wake();
-    if (!idle_now)
-        free(w);
-    return idle_now;
 }
 
 /* Queues work on a stream behind what it depends on: the stream's last work, what the default stream implies,
@@ -453,13 +470,9 @@ MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *con
     if (host_order_on())
         host_memcheck_frames(&origin);
     pthread_mutex_lock(&host_sched);
-    if (!servers) {
-        servers = 1;
-        if (!host_thread("mu-stream", serve, NULL)) {
-            servers = 0;
-            r = MUSA_ERROR_OPERATING_SYSTEM;
-            goto fail_locked;
-        }
+    if (!have_server()) {
+        r = MUSA_ERROR_OPERATING_SYSTEM;
+        goto fail_locked;
     }
     if (s->doomed) {
         r = MUSA_ERROR_INVALID_HANDLE;

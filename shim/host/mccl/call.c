@@ -112,7 +112,7 @@ static mcclResult_t start(mcclComm_t c, const struct call *a, musaStream_t strea
     job.count = a->count;
     job.send = a->send;
     job.recv = a->recv;
-    job.stream = stream;
+    job.way.stream = stream;
     if (c->direct && all > MCCL_COPIED_BYTES) {
         memset(&job.offer, 0, sizeof job.offer);
         job.mappable = (!sends || mccl_describe(c, a->send, &job.offer.send)) &&
@@ -122,9 +122,7 @@ static mcclResult_t start(mcclComm_t c, const struct call *a, musaStream_t strea
         return mcclSuccess;
     struct mccl_job *j = malloc(sizeof *j);
     if (!j) {
-        if (job.given || job.begun) /* the others have this rank's data already and would wait for the next */
-            mccl_fail(c, mcclSystemError, "rank %d is out of memory", c->rank);
-        mccl_net_drop(&job);
+        mccl_drop_here(&job);
         return mccl_group_fail(mcclSystemError);
     }
     mccl_job_copy(j, &job);

@@ -47,6 +47,14 @@ void mccl_job_free(struct mccl_job *job)
     free(job);
 }
 
+/* Its work in the streams is done, or has failed by that number. */
+static void release(struct mccl_way *w, int failure);
+static void release_others(struct mccl_job *j, int failure)
+{
+    for (int i = 0; i < j->nothers; i++)
+        release(&j->others[i], failure);
+}
+
 bool mccl_grouped(void) { return group.depth > 0; }
 
 mcclResult_t mccl_group_fail(mcclResult_t r)
@@ -101,10 +109,18 @@ static void fail_again(musaStream_t stream, musaError_t status, void *failure)
     cumu_host_fail((int)(intptr_t)failure);
 }
 
+static void release(struct mccl_way *w, int failure)
+{
+    if (w->held && (!failure || !cumu_host_release(w->held, fail_again, (void *)(intptr_t)failure)))
+        (void)cumu_host_release(w->held, NULL, NULL);
+    w->held = NULL;
+}
+
 static void on_stream(musaStream_t stream, musaError_t status, void *job)
 {
     (void)stream;
-    run(job, ((struct mccl_job *)job)->ticket, status == musaSuccess);
+    const int failure = run(job, ((struct mccl_job *)job)->ticket, status == musaSuccess);
+    release_others(job, failure);
     mccl_job_free(job);
 }
 
@@ -146,29 +162,41 @@ static musaError_t link_streams(int device, musaStream_t from, musaStream_t to)
     return r;
 }
 
+static bool hold(struct mccl_way *w) { return !handle_of_thread(w->stream) && (w->held = cumu_host_hold(w->stream)); }
+
+/* Takes the job's place in its streams and its turn in the communicator, if it has to wait for neither. */
+static bool enter(struct mccl_job *j)
+{
+    mcclComm_t c = j->comm;
+    j->ticket = c->finished;
+    if (mccl_one_sided(j) || c->issued != j->ticket || c->error || !hold(&j->way))
+        return false;
+    uint32_t ticket = j->ticket;
+    bool all = true;
+    for (int i = 0; i < j->nothers && all; i++)
+        all = hold(&j->others[i]);
+    all = all && atomic_compare_exchange_strong(&c->issued, &ticket, ticket + 1); /* or a graph has come before */
+    if (all)
+        return true;
+    release_others(j, 0);
+    release(&j->way, 0);
+    return false;
+}
+
 /* A short call on an idle stream need not be handed to a thread of the device: it may begin now, and if the others are
  * here already it is done at once. False if it is none. */
 static bool begin_here(struct mccl_job *j)
 {
-    mcclComm_t c = j->comm;
-    if (mccl_one_sided(j) || c->issued != c->finished || c->error || handle_of_thread(j->stream) ||
-        !cumu_host_idle(j->stream))
-        return false;
-    for (int i = 0; i < j->nothers; i++)
-        if (handle_of_thread(j->others[i]) || !cumu_host_idle(j->others[i]))
-            return false;
-    return j->kind == MCCL_P2P ? mccl_begin_transfers(j) : mccl_begin_collective(j);
+    return enter(j) && (j->kind == MCCL_P2P ? mccl_begin_transfers(j) : mccl_begin_collective(j));
 }
 
 static bool end_here(struct mccl_job *j)
 {
     if (j->kind == MCCL_P2P ? !mccl_advance_transfers(j) : !mccl_advance_collective(j))
         return false;
-    void *failure = (void *)(intptr_t)run(j, j->comm->issued++, true);
-    if (failure)
-        (void)musaStreamAddCallback(j->stream, fail_again, failure, 0);
-    for (int i = 0; i < j->nothers && failure; i++)
-        (void)musaStreamAddCallback(j->others[i], fail_again, failure, 0);
+    const int failure = run(j, j->ticket, true);
+    release_others(j, failure);
+    release(&j->way, failure);
     return true;
 }
 
@@ -180,16 +208,30 @@ static bool only_sends(const struct mccl_job *j)
     return j->kind == MCCL_P2P;
 }
 
-static bool first_of_comm(const struct mccl_job *jobs, const struct mccl_job *j)
+static bool uses(const struct mccl_job *j, musaStream_t stream)
 {
-    while (jobs != j && jobs->comm != j->comm)
-        jobs = jobs->next;
-    return jobs == j;
+    bool found = j->way.stream == stream;
+    for (int i = 0; i < j->nothers && !found; i++)
+        found = j->others[i].stream == stream;
+    return found;
 }
 
-/* Does what it can of a list of jobs on the calling thread; those of one communicator in their order. The rest, some of
- * it begun, is for streams. Every rank may be this thread's own: then nobody waits for another thread. */
-static struct mccl_job *do_here(struct mccl_job *jobs, void (*release)(struct mccl_job *))
+/* Is it the first one of its communicator and of its streams? */
+static bool is_first(const struct mccl_job *jobs, const struct mccl_job *j)
+{
+    for (; jobs != j; jobs = jobs->next) {
+        bool before = jobs->comm == j->comm || uses(jobs, j->way.stream);
+        for (int i = 0; i < j->nothers && !before; i++)
+            before = uses(jobs, j->others[i].stream);
+        if (before)
+            return false;
+    }
+    return true;
+}
+
+/* Does what it can of a list of jobs on the calling thread; those of one communicator or stream in their order. The rest,
+ * some of it begun, is for streams. Every rank may be this thread's own: then nobody waits for another thread. */
+static struct mccl_job *do_here(struct mccl_job *jobs, void (*take)(struct mccl_job *))
 {
     int n = 0, looks = 0, most = LOOKS + TURNS;
     bool crowded = false;
@@ -203,8 +245,8 @@ static struct mccl_job *do_here(struct mccl_job *jobs, void (*release)(struct mc
     for (bool able = true; jobs && able; looks++) {
         bool moved = false;
         for (struct mccl_job **link = &jobs, *j; (j = *link) && able;) {
-            const bool turn = first_of_comm(jobs, j);
-            able = !turn || j->begun || j->given || begin_here(j);
+            const bool turn = j->way.held || is_first(jobs, j);
+            able = !turn || j->way.held || begin_here(j);
             if (!able || !turn || !end_here(j)) {
                 link = &j->next;
                 continue;
@@ -212,7 +254,7 @@ static struct mccl_job *do_here(struct mccl_job *jobs, void (*release)(struct mc
             *link = j->next;
             if (!only_sends(j))
                 j->comm->impatience = 0;
-            release(j);
+            take(j);
             moved = true;
         }
         if (!jobs || moved)
@@ -237,9 +279,34 @@ bool mccl_done_here(struct mccl_job *j)
     return !group.depth && !do_here(j, keep);
 }
 
+void mccl_drop_here(struct mccl_job *j)
+{
+    mcclComm_t c = j->comm;
+    if (j->given || j->begun) /* the others have this rank's data already and would wait for the next */
+        mccl_fail(c, mcclSystemError, "rank %d is out of memory", c->rank);
+    mccl_net_drop(j);
+    if (j->way.held)
+        mccl_turn_done(c);
+    release_others(j, 0);
+    release(&j->way, 0);
+}
+
 static void fail_launch(mcclComm_t c, musaError_t why)
 {
     mccl_fail(c, mcclRemoteError, "rank %d cannot put its call on a stream: error %d", c->rank, (int)why);
+}
+
+/* One that has its place in the stream goes on there. Without memory it takes its turn here and fails. */
+static mcclResult_t go_on(struct mccl_job *j)
+{
+    if (cumu_host_release(j->way.held, on_stream, j))
+        return mcclSuccess;
+    fail_launch(j->comm, musaErrorMemoryAllocation);
+    const int failure = run(j, j->ticket, false);
+    release_others(j, failure);
+    release(&j->way, failure);
+    mccl_job_free(j);
+    return mcclUnhandledMusaError;
 }
 
 /* Puts a job onto its stream: as a callback that waits for its turn among the communicator's jobs, or as a node of a
@@ -249,23 +316,25 @@ static mcclResult_t launch(struct mccl_job *j)
 {
     mcclComm_t c = j->comm;
     int device = c->device;
-    if (handle_of_thread(j->stream) && musaGetDevice(&device) == musaSuccess && device != c->device)
+    if (j->way.held)
+        return go_on(j);
+    if (handle_of_thread(j->way.stream) && musaGetDevice(&device) == musaSuccess && device != c->device)
         musaSetDevice(c->device);
     musaStreamCaptureStatus capture = musaStreamCaptureStatusNone;
-    musaError_t r = musaStreamIsCapturing(j->stream, &capture);
+    musaError_t r = musaStreamIsCapturing(j->way.stream, &capture);
     if (r && r != musaErrorInvalidResourceHandle &&
         (r < musaErrorStreamCaptureUnsupported || r > musaErrorStreamCaptureWrongThread)) /* no mistake of the call */
         fail_launch(c, r);
     if (!r && capture == musaStreamCaptureStatusActive) {
         j->captured = true;
-        r = musaLaunchHostFunc(j->stream, in_graph, j);
+        r = musaLaunchHostFunc(j->way.stream, in_graph, j);
         if (!r) {
             j->next = c->captured;
             c->captured = j;
         }
     } else if (!r) {
         j->ticket = issue(j);
-        r = musaStreamAddCallback(j->stream, on_stream, j, 0);
+        r = musaStreamAddCallback(j->way.stream, on_stream, j, 0);
         if (r) { /* the others will wait for this rank in vain */
             fail_launch(c, r);
             if (mccl_one_sided(j))
@@ -304,7 +373,7 @@ static void describe_transfers(struct mccl_job *job, mcclComm_t comm, struct mcc
     job->kind = MCCL_P2P;
     job->transfers = transfers;
     job->ntransfers = 1;
-    job->stream = stream;
+    job->way.stream = stream;
 }
 
 /* One more transfer of the group's job of this communicator, and its stream if it is another. */
@@ -321,15 +390,12 @@ static mcclResult_t add_transfer(struct mccl_job *job, const struct mccl_transfe
         job->transfers = all;
         job->capacity *= 2;
     }
-    bool known = stream == job->stream;
-    for (int i = 0; i < job->nothers && !known; i++)
-        known = job->others[i] == stream;
-    if (!known) {
-        musaStream_t *others = realloc(job->others, ((size_t)job->nothers + 1) * sizeof *others);
+    if (!uses(job, stream)) {
+        struct mccl_way *others = realloc(job->others, ((size_t)job->nothers + 1) * sizeof *others);
         if (!others)
             return mccl_group_fail(mcclSystemError);
         job->others = others;
-        others[job->nothers++] = stream;
+        others[job->nothers++] = (struct mccl_way){.stream = stream};
     }
     mccl_transfer_copy(&job->transfers[job->ntransfers++], t);
     return mcclSuccess;
@@ -362,9 +428,7 @@ mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t
         return mcclSuccess;
     struct mccl_job *j = malloc(sizeof *j);
     if (!j) {
-        if (job.begun) /* the other rank may have a part of it and would wait for the rest */
-            mccl_fail(comm, mcclSystemError, "rank %d is out of memory", comm->rank);
-        mccl_net_drop(&job);
+        mccl_drop_here(&job);
         return mccl_group_fail(mcclSystemError);
     }
     mccl_job_copy(j, &job);
@@ -425,20 +489,27 @@ static mcclResult_t run_jobs(mcclResult_t r)
     while (jobs) {
         struct mccl_job *j = jobs;
         jobs = j->next;
-        musaStream_t stream = j->stream, *others = j->others;
+        if (j->way.held) {
+            if (r && (j->begun || j->given)) /* the others have a part of it and would wait for the rest */
+                fail_launch(j->comm, musaErrorUnknown);
+            mcclResult_t went = go_on(j);
+            r = r ? r : went;
+            continue;
+        }
+        musaStream_t stream = j->way.stream;
+        struct mccl_way *others = j->others;
         int n = j->nothers, device = j->comm->device;
         for (int i = 0; i < n && !r; i++)
-            r = link_streams(device, others[i], stream) ? mcclUnhandledMusaError : mcclSuccess;
+            r = link_streams(device, others[i].stream, stream) ? mcclUnhandledMusaError : mcclSuccess;
         if (r) {
-            if (j->begun || j->given) /* the others have a part of it and would wait for the rest */
-                fail_launch(j->comm, musaErrorUnknown);
             mccl_job_free(j);
             continue;
         }
         j->others = NULL;
+        j->nothers = 0;
         r = launch(j);
         for (int i = 0; i < n && !r; i++)
-            r = link_streams(device, stream, others[i]) ? mcclUnhandledMusaError : mcclSuccess;
+            r = link_streams(device, stream, others[i].stream) ? mcclUnhandledMusaError : mcclSuccess;
         free(others);
     }
     return r;

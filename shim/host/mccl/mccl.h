@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "abi/mccl.h"
+#include "host/driver/callback.h"
 #include "host/mccl/net/place.h"
 
 #define MCCL_MAX_RANKS 256
@@ -235,9 +236,12 @@ struct mccl_job { /* what one callback does */
     struct mccl_piece target; /* of a put */
     int peer, signal, nwaits;
     mcclWaitSignalDesc_t *waits;
-    musaStream_t stream, *others; /* others: of a group's transfers, which wait for each other */
+    struct mccl_way { /* a stream, and the place that the job has in it from its begin on, or NULL */
+        musaStream_t stream;
+        struct host_work *held;
+    } way, *others; /* others: of a group's transfers, which wait for each other */
     int nothers;
-    uint32_t ticket;
+    uint32_t ticket;              /* drawn with the place in the stream */
     const struct mccl_job *whole; /* that this is a step of; or NULL */
     uint64_t given;               /* number of a short collective whose first half is done; 0 */
     bool worked;                  /* of one with offers: this rank's work is done, with this */
@@ -287,8 +291,9 @@ mcclResult_t mccl_join_while(int silent, mcclComm_t *comm, int nranks, const mcc
 /* group.c: a job now, or at the end of the group. Takes it over. */
 mcclResult_t mccl_submit(struct mccl_job *job);
 mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t, musaStream_t stream);
-/* Tries to do a call at once, on the calling thread. False: submit a copy of it. */
+/* Tries to do a call at once, on the calling thread. False: submit a copy of it; or drop it, as there is no memory. */
 bool mccl_done_here(struct mccl_job *job);
+void mccl_drop_here(struct mccl_job *job);
 /* call.c. Is [p, p + bytes) memory that MUSA knows? */
 bool mccl_known(const void *p, size_t bytes);
 /* A join in a group runs at its end, beside its siblings. */

@@ -167,7 +167,7 @@ mcclResult_t mcclPutSignal(const void *send, size_t count, mcclDataType_t type, 
                            .target = w->view[peer].piece,
                            .peer = peer,
                            .signal = context * MCCL_SIGNALS + signal,
-                           .stream = stream};
+                           .way.stream = stream};
     job.target.address += offset;
     if (is_far(c, peer))
         job.target = (struct mccl_piece){.id = w->number, .base = offset};
@@ -179,7 +179,7 @@ mcclResult_t mcclSignal(int peer, int signal, int context, unsigned flags, mcclC
     if (!mccl_live(c) || flags || !valid(c, peer, signal, context))
         return mccl_group_fail(mcclInvalidArgument);
     return submit(&(struct mccl_job){
-        .comm = c, .kind = MCCL_SIGNAL, .peer = peer, .signal = context * MCCL_SIGNALS + signal, .stream = stream});
+        .comm = c, .kind = MCCL_SIGNAL, .peer = peer, .signal = context * MCCL_SIGNALS + signal, .way.stream = stream});
 }
 
 mcclResult_t mcclWaitSignal(int count, const mcclWaitSignalDesc_t *waits, mcclComm_t c, musaStream_t stream)
@@ -191,7 +191,7 @@ mcclResult_t mcclWaitSignal(int count, const mcclWaitSignalDesc_t *waits, mcclCo
             return mccl_group_fail(mcclInvalidArgument);
     if (!count)
         return mcclSuccess;
-    struct mccl_job job = {.comm = c, .kind = MCCL_WAIT_SIGNAL, .nwaits = count, .stream = stream};
+    struct mccl_job job = {.comm = c, .kind = MCCL_WAIT_SIGNAL, .nwaits = count, .way.stream = stream};
     job.waits = malloc((size_t)count * sizeof *waits);
     if (!job.waits || !count_signals(c)) {
         free(job.waits);
