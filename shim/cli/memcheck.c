@@ -248,6 +248,8 @@ static int set_environment(const struct memcheck_options *o, const char *path)
 {
     char reader[24], launches[48];
     const bool only = o->processes && !strcmp(o->processes, "application-only");
+    const bool all = o->print_level && !strcmp(o->print_level, "info"); /* who names it wants to see it */
+    const char *level = o->level ? o->level : all ? "info" : "warn";
     snprintf(reader, sizeof reader, "%ld", only ? (long)getpid() : 0);
     snprintf(launches, sizeof launches, "%s,%s", o->skip ? o->skip : "0", o->count ? o->count : "0");
     const char *const set[][2] = {{"CUMU_CHECK", o->words},
@@ -255,7 +257,7 @@ static int set_environment(const struct memcheck_options *o, const char *path)
                                   {"CUMU_CHECK_READER", reader},
                                   {"CUMU_CHECK_LIMIT", "0"}, /* suppressed reports do not count */
                                   {"CUMU_CHECK_LEAKS", o->leaks && strcmp(o->leaks, "full") == 0 ? "1" : "0"},
-                                  {"CUMU_CHECK_LEVEL", o->level ? o->level : "warn"},
+                                  {"CUMU_CHECK_LEVEL", level},
                                   {"CUMU_CHECK_UNUSED", o->unused ? "1" : "0"},
                                   {"CUMU_CHECK_KERNELS", o->kernels},
                                   {"CUMU_CHECK_LAUNCHES", launches},
@@ -304,6 +306,15 @@ static bool lost_reports(int fd, const char *path)
     return lost;
 }
 
+/* Where stderr is closed, no file that is opened may take its place: what is written there would be lost in it without
+ * an error. */
+static void keep_stderr_closed(void)
+{
+    int fd = 0;
+    while (fd >= 0 && fcntl(STDERR_FILENO, F_GETFD) < 0)
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the lowest number that is free */
+}
+
 static int memcheck(int argc, char **argv)
 {
     struct memcheck_options o = {0};
@@ -311,6 +322,7 @@ static int memcheck(int argc, char **argv)
     struct cumu_launch l = {0};
     struct memcheck_reports r = {.fd = -1};
     char path[PATH_MAX] = "";
+    keep_stderr_closed();
     int status = parse(&o, argc, argv);
     if (!status)
         status = cumu_program_find(&p, o.program[0]);
@@ -332,7 +344,9 @@ static int memcheck(int argc, char **argv)
         if (r.errors && o.code)
             status = (int)o.code;
     }
-    if (r.to && r.to != stderr && !cumu_memcheck_close(r.to, o.log) && !status)
+    const bool written = !r.to ||
+                         (r.to == stderr ? !fflush(stderr) && !ferror(stderr) : cumu_memcheck_close(r.to, o.log));
+    if (!written && !status) /* of stderr nothing else can tell */
         status = CUMU_EXIT_USAGE;
     if (r.fd >= 0)
         (void)close(r.fd);
@@ -366,7 +380,8 @@ const struct cumu_verb_entry cumu_verb_memcheck = {
     "  --report-api-errors WHICH calls that return an error: explicit (default); all: also `not ready' and functions\n"
     "                            that are looked up and not there; no\n"
     "  --track-unused-memory     initcheck: also bytes of allocations that nobody ever writes\n"
-    "  --racecheck-detect-level LEVEL   error; warn: also lanes of one warp (default); info: also equal stores\n"
+    "  --racecheck-detect-level LEVEL   error; warn: also lanes of one warp (default); info: also two stores of one value\n"
+    "                            (which --print-level info asks for, too)\n"
     "  --target-processes WHICH  all (default) or application-only: not what the program starts\n"
     "  --destroy-on-device-error kernel   a wrong access does not make its launch fail (default: context)\n"
     "\n"
@@ -377,5 +392,6 @@ const struct cumu_verb_entry cumu_verb_memcheck = {
     "one of them writes, and no barrier, atomic, fence with a flag, event or wait orders them. initcheck: a\n"
     "kernel reads device memory that nobody wrote. synccheck: threads pass a barrier by that others of their warp\n"
     "wait at, a mask does not name the lanes that arrive, thread counts, mbarrier objects, cooperative launches.\n"
-    "Programs built with -lineinfo get source lines. The summary's last line is ERROR SUMMARY: N errors.\n",
+    "Programs built with -lineinfo get source lines. The summary's last line is ERROR SUMMARY: N errors. Where stderr or\n"
+    "a file does not take what is written, the exit status is 125 in place of 0.\n",
     memcheck};

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <regex.h>
 #include <stdlib.h>
@@ -238,6 +239,16 @@ static void take_line(struct memcheck_reports *r)
     }
 }
 
+/* What has been read needs no room any more, where the file system can give it back: a program may report for days. */
+static void give_back(struct memcheck_reports *r)
+{
+    enum { PIECE = 1 << 20 };
+    const off_t end = lseek(r->fd, 0, SEEK_CUR);
+    if (end - r->given_back >= PIECE &&
+        fallocate(r->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, r->given_back, end - r->given_back) == 0)
+        r->given_back = end;
+}
+
 void cumu_memcheck_read(struct memcheck_reports *r)
 {
     char text[4096];
@@ -252,6 +263,7 @@ void cumu_memcheck_read(struct memcheck_reports *r)
             }
         }
     (void)fflush(r->to);
+    give_back(r);
 }
 
 bool cumu_memcheck_close(FILE *f, const char *path)

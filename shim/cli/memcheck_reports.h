@@ -28,7 +28,8 @@ struct memcheck_text { /* grows; what does not fit into memory is left out */
 };
 
 struct memcheck_reports {
-    int fd; /* of the file that the processes append to */
+    int fd;           /* of the file that the processes append to */
+    off_t given_back; /* of it, from its begin on */
     FILE *to;
     struct memcheck_print print;
     unsigned long long limit, printed; /* limit 0: none */

@@ -145,7 +145,7 @@ static int scan_text(struct cumu_unit *u, const char *text, size_t len, struct p
     memset(diag, 0, sizeof *diag);
     u->ptx = ptx_module_open(text, len, diag);
     if (!u->ptx)
-        return CUDA_ERROR_INVALID_PTX;
+        return diag->nomem ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX;
     u->arch = u->ptx->target;
     return CUDA_SUCCESS;
 }
@@ -366,13 +366,18 @@ static int load_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, s
     err = mu.muModuleLoadData(&inst->module, image);
     free(image);
     if (err) {
-        if (!is_earlier_error(err))
+        if (err == CUDA_ERROR_OUT_OF_MEMORY)
+            cumu_func_report(f, CUMU_ERROR, "there is no memory for its image");
+        else if (!is_earlier_error(err))
             cumu_func_report(f, CUMU_ERROR, "the MUSA library refused its image (%d)", err);
         return err;
     }
     err = mu.muModuleGetFunction(&inst->function, inst->module, f->name);
     if (err) {
-        cumu_func_report(f, CUMU_ERROR, "its image lacks the kernel (%d)", err);
+        if (err == CUDA_ERROR_OUT_OF_MEMORY)
+            cumu_func_report(f, CUMU_ERROR, "there is no memory for its function");
+        else
+            cumu_func_report(f, CUMU_ERROR, "its image lacks the kernel (%d)", err);
         mu.muModuleUnload(inst->module);
     }
     return err;

@@ -264,7 +264,7 @@ static int data_in(struct cumu_variables *v, MUcontext ctx, struct data_inst **o
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (lir_lower_data(v->ptx, &image, &size, &diag) != 0) {
         cumu_diag_report(v->module, "module", &diag);
-        err = CUDA_ERROR_INVALID_PTX;
+        err = diag.nomem ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX;
         goto fail;
     }
     mu.muCtxGetDevice(&d->device);

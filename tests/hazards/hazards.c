@@ -64,6 +64,7 @@ struct test {
     "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra WAIT;\n" B "ld.global.u32 %r6, [%rd1+64];\nst.global.u32 [%rd1+128], %r6;\n" \
     "st.relaxed.gpu.global.u32 [%rd1], 1;\nbra END;\n"
 #define WAIT "WAIT:\nld.relaxed.gpu.global.u32 %r6, [%rd1];\nsetp.eq.u32 %p2, %r6, 0;\n@%p2 bra WAIT;\n"
+#define BLOCK_0 "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra OTHER;\n"
 #define OVERWRITER A "st.global.u32 [%rd1+64], 5;"
 #define SHARED_FLAG \
     FIRST "@!%p1 st.shared.u32 [s], 0;\n" SYNC FIRST_WARP "@%p1 bra WAIT;\n" FIRST "@%p1 bra END;\n" A \
@@ -161,6 +162,18 @@ static const struct test fixed[] = {
     {"racecheck", "global_raw", GLOBAL_RACE("Write", "Read"),
      A "st.global.u32 [%rd4], 5;\n" B "ld.global.u32 %r6, [%rd1+16];",
      A "st.global.u32 [%rd4], 5;\n" B "ld.global.u32 %r6, [%rd4];", 8, 1, 0},
+    {"racecheck", "global_equal_data", GLOBAL_RACE("Write", "Read"), /* memory holds 0 */
+     BLOCK_0 A "st.global.u32 [%rd1], 0;\nbra END;\nOTHER:\n" B "ld.global.u32 %r6, [%rd1];",
+     BLOCK_0 A "st.global.u32 [%rd1], 0;\nbra END;\nOTHER:\n" B "ld.global.u32 %r6, [%rd1+64];", 2, 1, RIGHT_FILLED},
+    {"racecheck", "global_equal_data_before", GLOBAL_RACE("Write", "Write"), /* the first one leaves it as it is */
+     BLOCK_0 A "st.global.u32 [%rd1], 0;\nbra END;\nOTHER:\n" B "st.global.u32 [%rd1], 5;",
+     BLOCK_0 A "st.global.u32 [%rd1], 0;\nbra END;\nOTHER:\n" B "st.global.u32 [%rd1+64], 5;", 2, 1, RIGHT_FILLED},
+    {"racecheck", "equal_data", "Error: " RACE("Write", "Read"),
+     FIRST "@!%p1 st.shared.u32 [s], 0;\n" SYNC FIRST_WARP "@%p1 bra OTHER;\n" A
+           "st.shared.u32 [s], 0;\nbra END;\nOTHER:\n" B "ld.shared.u32 %r6, [s];",
+     FIRST "@!%p1 st.shared.u32 [s], 0;\n" SYNC FIRST_WARP "@%p1 bra OTHER;\n" A
+           "st.shared.u32 [s], 0;\nbra END;\nOTHER:\n" B "ld.shared.u32 %r6, [s+64];",
+     1, 64, 0},
     {"racecheck", "global_flag", GLOBAL_RACE("Write", "Read"),
      "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra WAIT;\n" A "st.global.u32 [%rd1+64], 5;\nbra END;\nWAIT:\n" B
      "ld.global.u32 %r6, [%rd1+64];",

@@ -2,6 +2,7 @@
 # Memcheck: every wrong access of a list of small kernels is reported with its place, their right twins are silent.
 set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
+. "$(dirname "$0")/../lib/failing.sh"
 tab=$(printf '\t')
 export CUMU_HOST_DEVICES=2 # for what one of them may not touch
 export CUMU_CACHE_DIR="$tmp/cache" TMPDIR="$tmp/files" # others on this machine run memcheck, too
@@ -148,6 +149,18 @@ if [ -c /dev/full ]; then
             "$cumu" memcheck $option /dev/full "$tmp/faulty" wrong load
     done
 fi
+# stderr is where the summary goes: what it does not take is no success.
+for to in '2>&-' '2>/dev/full'; do
+    for what in right:125 'wrong load:9'; do
+        arguments=${what%:*} status=${what#*:} r=0
+        sh -c "exec \"\$1\" memcheck --error-exitcode 9 \"$tmp/faulty\" $arguments $to" - "$cumu" >"$tmp/went" || r=$?
+        check "$to: $arguments" 0 '^done$' -- cat "$tmp/went"
+        [ $r = "$status" ] || { echo "not ok $to: $arguments: status $r"; bad=1; }
+    done
+    sh -c "exec \"\$1\" memcheck --log-file \"$tmp/log.stderr\" \"$tmp/faulty\" right $to" - "$cumu" >"$tmp/went" ||
+        { echo "not ok $to, with a log file"; bad=1; }
+    check "$to: a log file has it" 0 'ERROR SUMMARY: 0 errors' -- cat "$tmp/log.stderr"
+done
 for option in --log-file --save; do
     check "$option in no folder" 125 'no/file: No such file or directory' -- \
         "$cumu" memcheck $option "$tmp/no/file" "$tmp/faulty" right
@@ -167,6 +180,24 @@ if unshare -rm mount -t tmpfs none "$tmp/small" 2>/dev/null; then
 else
     echo "skip no room for reports: no file system can be mounted here"
 fi
+# A program that reports for long: the file between needs no more room than what is not read yet.
+check "many reports" 0 '^status 719$' 'ERROR SUMMARY: 3074 errors' -- "$cumu" memcheck --print-limit 10 \
+    --save "$tmp/saved.many" sh -c '"$1" wrong load && cp "$CUMU_CHECK_FILE" "$2/copy" &&
+        for k in $(seq 64); do cat "$2/copy"; done >"$2/copies" &&
+        for k in $(seq 24); do cat "$2/copies" >>"$CUMU_CHECK_FILE"; done && sleep 0.5 &&
+        stat -c "%s %b" "$CUMU_CHECK_FILE" >"$2/room"' - "$tmp/faulty" "$tmp"
+check "are all written" 0 '^3074$' -- grep -c '"kind": "memcheck"' "$tmp/saved.many"
+awk '{ exit !($1 > 2000000 && $2 * 512 < $1 / 2 + 1) }' "$tmp/room" || { echo "not ok the file's room: $(cat "$tmp/room")"; bad=1; }
+
+# Where memory runs out, that is what is said.
+"${CC:-cc}" -std=gnu11 -w -I"$B/gen" -o "$tmp/failing" "$(dirname "$0")/faulty.c" "$(dirname "$0")/../lib/fail_at.c" \
+    "$B/lib/cumu/facade/libcuda.so.1" -Wl,--allow-shlib-undefined
+no_other_cause() {
+    grep -E 'lacks the kernel|refused its image|status (200|218|500)' "$tmp/out" && return 1
+    [ "$r" -le 3 ] || return 1
+}
+fail_allocations "a launch" 0 no_other_cause "$cumu" run --backend host -- "$tmp/failing" wrong load
+fail_allocations "many kernels" 40 no_other_cause "$cumu" run --backend host -- "$tmp/failing" right
 check "no place for what is written" 125 'No such file' -- env TMPDIR="$tmp/no" "$cumu" memcheck "$tmp/faulty" right
 [ -z "$(find "$TMPDIR" -name 'cumu-memcheck.*')" ] || { echo "not ok files are left"; bad=1; }
 exit $bad

@@ -271,7 +271,7 @@ struct t0_module *t0_module_load(const void *image, size_t size, const struct t0
     pthread_once(&once, t0_sched_init);
     if (size < sizeof *head || memcmp(image, LIR_IMAGE_MAGIC, 8))
         goto fail;
-    reason = "out of memory";
+    reason = NULL; /* no memory */
     m = calloc(1, sizeof *m);
     if (!m || !(m->image = malloc(size)))
         goto fail;
@@ -286,7 +286,7 @@ struct t0_module *t0_module_load(const void *image, size_t size, const struct t0
     reason = invalid(m->image);
     if (reason)
         goto fail;
-    reason = "out of memory";
+    reason = NULL; /* no memory */
     m->nkernel = m->image->kernels.count;
     m->kernel = calloc(m->nkernel + 1, sizeof *m->kernel);
     m->var = calloc(m->image->vars.count + 1, sizeof *m->var);

@@ -260,19 +260,16 @@ static uint64_t global_object(uint64_t address)
     return ((uint64_t)1 << 40) + (address / 4 * 0x9e3779b97f4a7c15u >> 32) % NAMES;
 }
 
-static bool is_unchanged(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
-{
-    uint8_t value[32];
-    return p->kind == T0_WRITES && p->address && t0_stored_value(w, i, lane, value) == p->size &&
-           !memcmp(value, (const void *)(uintptr_t)p->address, p->size);
-}
-
 /* Lanes of one instruction have not stored yet. */
-static bool is_same_as_lane(const struct race_access *a, unsigned lane)
+static bool stores_the_same(const struct race_access *a, const unsigned *before)
 {
     uint8_t mine[32], theirs[32];
-    return t0_stored_value(a->w, a->i, a->lane, mine) == a->size && lane < a->lane && a->w->l.mask >> lane & 1 &&
-           t0_stored_value(a->w, a->i, lane, theirs) == a->size && !memcmp(mine, theirs, a->size);
+    if (t0_stored_value(a->w, a->i, a->lane, mine) != a->size)
+        return false;
+    if (!before)
+        return a->address && !memcmp(mine, (const void *)(uintptr_t)a->address, a->size);
+    return *before < a->lane && a->w->l.mask >> *before & 1 &&
+           t0_stored_value(a->w, a->i, *before, theirs) == a->size && !memcmp(mine, theirs, a->size);
 }
 
 void t0_race_flat(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
@@ -289,43 +286,13 @@ void t0_race_flat(struct t0_warp *w, const struct lir_insn *i, unsigned lane, co
                                   .slot = race_slot_of(w, r, lane),
                                   .kind = (uint8_t)p->kind,
                                   .strong = p->strong || flag,
-                                  .same = is_unchanged(w, i, lane, p),
-                                  .same_as = is_same_as_lane,
+                                  .same = stores_the_same,
                                   .w = w,
                                   .i = i,
                                   .lane = lane};
     race_global_access(launch, launch->global, r, block, &a);
     if (flag)
         t0_race_release_flat(w, lane, p->address);
-}
-
-/* Lanes of a row that store what is there. */
-static uint32_t unchanged_lanes(struct t0_warp *w, const struct lir_insn *i, const struct t0_row *row, bool in_order)
-{
-    const uint8_t *value = t0_stored_row(w, i, row->size);
-    uint32_t same = 0;
-    if (row->kind != T0_WRITES)
-        return 0;
-    if (in_order && value && row->size == 4 && row->low) {
-        uint32_t is[LIR_LANES], there[LIR_LANES];
-        memcpy(there, (const void *)(uintptr_t)row->low, sizeof there);
-        memcpy(is, value, sizeof is);
-        for (unsigned l = 0; l < LIR_LANES; l++)
-            is[l] = (uint32_t)(is[l] == there[l]) << l;
-        for (unsigned l = 0; l < LIR_LANES; l++)
-            same |= is[l];
-        return same;
-    }
-    T0_FOR_LANES(l, row->mask)
-    {
-        const struct t0_part p = {.address = row->address[l], .size = row->size, .kind = row->kind};
-        const void *there = (const void *)(uintptr_t)p.address;
-        const bool is = !value || !there ? is_unchanged(w, i, l, &p)
-                        : row->size == 4 ? !memcmp(value + 4 * l, there, 4)
-                                         : !memcmp(value + 8 * l, there, 8);
-        same |= (uint32_t)is << l;
-    }
-    return same;
 }
 
 /* Whether all lanes lie side by side: rows whose bounds are known are two halves at equal distances. */
@@ -358,7 +325,6 @@ void t0_race_flat_row(struct t0_warp *w, const struct lir_insn *i, const struct 
     const bool quick = row->size <= 16 && !((row->bits | row->size) & (row->size - 1)) &&
                        race_is_even(r->clocks, slot) && (row->kind == T0_READS || (!row->strong && !r->fenced));
     const bool in_order = quick && is_in_order(row);
-    const uint32_t same = quick ? unchanged_lanes(w, i, row, in_order) : 0;
     for (uint32_t left = row->mask; left;) {
         const unsigned l = (unsigned)__builtin_ctz(left);
         const unsigned n = in_order ? LIR_LANES : quick ? count_side_by_side(row, left) : 1;
@@ -375,11 +341,11 @@ void t0_race_flat_row(struct t0_warp *w, const struct lir_insn *i, const struct 
                                       .slot = slot + l,
                                       .kind = (uint8_t)row->kind,
                                       .strong = row->strong,
-                                      .same_as = is_same_as_lane,
+                                      .same = stores_the_same,
                                       .w = w,
                                       .i = i,
                                       .lane = l};
-        race_global_side_by_side(launch, launch->global, r, number_of(w, 0), &a, n, same >> l);
+        race_global_side_by_side(launch, launch->global, r, number_of(w, 0), &a, n);
     }
 }
 

@@ -81,9 +81,8 @@ struct race_access {
     uint32_t size, pc, slot;
     uint8_t kind;
     bool strong; /* atomic, volatile or with a scope: may race with its like */
-    bool same;   /* writes what is there */
-    /* Whether another lane of the same store writes the same. */
-    bool (*same_as)(const struct race_access *a, unsigned lane);
+    /* Whether the store writes what is there, or, if before is no NULL, what that lane of the same store does. */
+    bool (*same)(const struct race_access *a, const unsigned *before);
     struct t0_warp *w;
     const struct lir_insn *i;
     unsigned lane;
@@ -91,10 +90,9 @@ struct race_access {
 /* One access of global memory by a block (of a cluster, its first block). */
 void race_global_access(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
                         const struct race_access *a);
-/* The same by `lanes` lanes of an even warp, which lie side by side in memory; a is the first one's.
- * same: of the lanes, from that one on. */
+/* The same by `lanes` lanes of an even warp, which lie side by side in memory; a is the first one's. */
 void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
-                              const struct race_access *a, unsigned lanes, uint32_t same);
+                              const struct race_access *a, unsigned lanes);
 /* At T0_RACE_ANYWHERE: a release that whoever acquires at any word knows, and what knows all releases. */
 void race_global_release(struct race_global *g, uint64_t block, uint64_t address);
 uint64_t race_global_seen(struct race_global *g, uint64_t address); /* the count of the last release there */

@@ -17,7 +17,7 @@ struct stamp {
     uint32_t block; /* the cluster's first one, and 1; 0: none */
     uint32_t pc, clock;
     uint16_t slot; /* of the thread in its cluster */
-    uint8_t kind : 2, strong : 1, same : 1;
+    uint8_t kind : 2, strong : 1;
 };
 struct word { /* or a byte of one that is accessed in parts; a line of the cache */
     struct stamp write, read[READERS];
@@ -28,7 +28,6 @@ _Static_assert(sizeof(struct word) == 64, "a line");
  * slots count up, one every 1 << shift bytes. Others are split into words of their own. */
 struct unit {
     struct word first;
-    uint32_t same;  /* of each lane's write, in place of the stamp's */
     uint16_t words; /* where they are in the page's, and 1; 0: it is not split */
     uint8_t shift;
     bool used;
@@ -228,13 +227,13 @@ static void found(struct t0_race *r, const struct race_block *b, const struct ra
                   const struct stamp *before, const struct stamp *now, unsigned bytes)
 {
     const bool at_once = before->block == now->block && before->slot / LIR_LANES == now->slot / LIR_LANES;
-    const bool together = at_once && before->pc == now->pc;
+    const bool both_write = before->kind == T0_WRITES && now->kind == T0_WRITES; /* no atomics: nobody foresees them */
+    const unsigned lane = before->slot % LIR_LANES;
     const struct race_hazard h = {.a = place_of(b, before),
                                   .b = place_of(b, now),
                                   .count = bytes,
                                   .error = !at_once,
-                                  .same = together && now->kind == T0_WRITES ? a->same_as(a, before->slot % LIR_LANES)
-                                                                             : before->same || now->same,
+                                  .same = both_write && a->same(a, at_once && before->pc == now->pc ? &lane : NULL),
                                   .global = true};
     t0_race_found(r, &h);
 }
@@ -314,7 +313,6 @@ static void give_lane(const struct unit *u, const struct word *first, unsigned b
     const unsigned lane = byte >> u->shift;
     *w = *first;
     w->write.slot = (uint16_t)(w->write.slot + lane);
-    w->write.same = u->same >> lane & 1;
     for (unsigned j = 0; j < READERS; j++)
         w->read[j].slot = (uint16_t)(w->read[j].slot + lane);
 }
@@ -396,8 +394,7 @@ static struct stamp stamp_of(const struct race_global *g, const struct race_bloc
                           .clock = race_now(b->clocks, a->slot).clock,
                           .slot = (uint16_t)a->slot,
                           .kind = a->kind & 3,
-                          .strong = a->strong,
-                          .same = a->same};
+                          .strong = a->strong};
 }
 
 void race_global_access(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
@@ -434,7 +431,7 @@ static bool is_alike(const struct race_global *g, const struct race_block *b, co
 /* 1 << shift bytes a lane, of a warp that is even: where the lanes of a unit are those that used it before, or none of
  * them is, all of it fares alike. */
 void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
-                              const struct race_access *a, unsigned lanes, uint32_t same)
+                              const struct race_access *a, unsigned lanes)
 {
     enum { UNIT = 4 * UNIT_WORDS };
     const unsigned shift = (unsigned)__builtin_ctz(a->size);
@@ -457,12 +454,9 @@ void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct r
         next = next < end ? next : end;
         now.slot = (uint16_t)(a->slot + first);
         if (next - at == UNIT && (at - a->address) % a->size == 0 && is_alike(g, b, u, &now, shift)) {
-            now.same = false;
             visit(r, g, b, a, &u->first, &now, UNIT);
             u->shift = (uint8_t)shift;
             u->used = true;
-            if (now.kind == T0_WRITES)
-                u->same = same >> first;
             p->used[class][word / 16] |= (uint64_t)UINT32_MAX << 4 * (word % 16);
             note_first(p, word, &now, b);
             continue;
@@ -471,8 +465,8 @@ void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct r
             const unsigned lane = (unsigned)(k - a->address) >> shift;
             stop = a->size < 4 ? k + a->size : (k & ~(uint64_t)3) + 4;
             now.slot = (uint16_t)(a->slot + lane);
-            now.same = same >> lane & 1;
             one.lane = a->lane + lane;
+            one.address = a->address + ((uint64_t)lane << shift);
             visit_word(r, g, b, &one, p, (uint32_t)(k / 4 % PAGE_WORDS), &now, ((1u << (stop - k)) - 1) << k % 4);
         }
     }

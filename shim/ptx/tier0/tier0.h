@@ -65,7 +65,7 @@ enum t0_baseline { T0_BASELINE_NEVER, T0_BASELINE_WHEN_HOT, T0_BASELINE_AT_ONCE 
 void t0_baseline(enum t0_baseline when);
 
 /* Validates everything it later relies on (offsets, counts, opcodes): a corrupt image is refused with
- * *why set, never run. Defines the image's variables through env->global_alloc. */
+ * *why set (NULL: there is no memory), never run. Defines the image's variables through env->global_alloc. */
 struct t0_module *t0_module_load(const void *image, size_t size, const struct t0_env *env, const char **why);
 void t0_module_unload(struct t0_module *m);
 struct t0_kernel *t0_module_kernel(struct t0_module *m, const char *name);
