@@ -158,6 +158,7 @@ struct graph_plan {
     _Atomic int refs;
     uint32_t n, roots, points; /* roots come first */
     bool memory;               /* has nodes that allocate or free */
+    bool watched;              /* has nodes that a library is told of (callback.h) */
     bool blocking;             /* has nodes that may hold their thread until another has run */
     size_t args;               /* bytes of arguments */
     struct plan_node *node;    /* in topological order */
@@ -169,6 +170,7 @@ struct graph_plan {
 /* MUSA_ERROR_INVALID_VALUE and *error_node where the graph has a cycle. */
 MUresult plan_new(MUgraph g, struct graph_plan **plan, MUgraphNode *error_node);
 void plan_unref(struct graph_plan *plan); /* NULL is fine; the lock need not be held */
+bool plan_watches(const struct plan_node *n);
 /* Whether a path leads from one of the nodes to the other. */
 bool plan_follows(const struct graph_plan *plan, uint32_t a, uint32_t b);
 

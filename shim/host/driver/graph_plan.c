@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/driver/callback.h"
 #include "host/driver/graph.h"
 
 /* While a plan is made, every node stands for one or, if it is a child graph, two entries: its
@@ -168,6 +169,12 @@ static bool blocks(const struct plan_node *n)
                      n->type == MU_GRAPH_NODE_TYPE_BATCH_MEM_OP || n->type == MU_GRAPH_NODE_TYPE_CONDITIONAL;
 }
 
+bool plan_watches(const struct plan_node *n)
+{
+    const struct cumu_host_watch *w = host_watched;
+    return w && n->type == MU_GRAPH_NODE_TYPE_HOST && n->host.fn == w->fn;
+}
+
 /* The entries in topological order, roots first, as the plan. NULL with *cyclic set to an entry on
  * a cycle (or behind one); else for want of memory. */
 static struct graph_plan *sort(struct builder *b, uint32_t *cyclic)
@@ -223,6 +230,7 @@ static struct graph_plan *sort(struct builder *b, uint32_t *cyclic)
         to->nout = put - to->first_out;
         plan->memory |= to->type == MU_GRAPH_NODE_TYPE_MEM_ALLOC || to->type == MU_GRAPH_NODE_TYPE_MEM_FREE;
         plan->blocking |= blocks(to);
+        plan->watched |= plan_watches(to);
     }
     plan->n = n;
     goto out;

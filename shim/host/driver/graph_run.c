@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/driver/callback.h"
 #include "host/driver/graph.h"
 #include "host/driver/order.h"
 
@@ -110,6 +111,8 @@ static void do_node(struct graph_run *run, uint32_t i)
             run->broken = true;
             host_ctx_fail(ctx, r);
         }
+    } else if (plan_watches(n)) {
+        host_watched->skipped(n->host.userData);
     }
     if (n->type == MU_GRAPH_NODE_TYPE_EVENT_RECORD) { /* reached whatever happened */
         host_point_reach(run->points[n->event.point]);
@@ -383,6 +386,13 @@ void graph_run_drop(struct graph_run *run) { run_unref(run); }
 
 static void drop_op(void *arg) { run_unref(arg); }
 
+static void tell_watcher(const struct graph_plan *plan, bool launched)
+{
+    for (uint32_t i = 0; i < plan->n && plan->watched; i++)
+        if (plan_watches(&plan->node[i]))
+            (launched ? host_watched->launched : host_watched->skipped)(plan->node[i].host.userData);
+}
+
 MUresult graph_launch(MUgraphExec exec, MUstream s)
 {
     struct graph_plan *plan = exec->plan;
@@ -406,10 +416,13 @@ MUresult graph_launch(MUgraphExec exec, MUstream s)
         run_unref(run);
         return r;
     }
+    tell_watcher(plan, true);
     struct host_op op = {run_op, drop_op, run, "graph", HOST_OP_ALWAYS};
     struct host_work *work = NULL;
     r = host_submit(s, &op, &exec->last, exec->last ? 1 : 0, HOST_CHECKED, &work);
-    if (!r) {
+    if (r) {
+        tell_watcher(plan, false);
+    } else {
         host_work_unref(exec->last);
         exec->last = work;
     }

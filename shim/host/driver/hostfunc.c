@@ -59,6 +59,10 @@ void cumu_host_pardon(int failure)
         failures[-failure % FAILURES].why = MUSA_SUCCESS;
 }
 
+const struct cumu_host_watch *_Atomic host_watched;
+
+void cumu_host_watch(const struct cumu_host_watch *watch) { host_watched = watch; }
+
 struct callback {
     MUhostFn host_fn; /* or */
     MUstreamCallback stream_fn;

@@ -9,6 +9,8 @@
 #include "host/driver/host.h"
 
 extern _Thread_local bool host_in_callback; /* this thread runs an application's callback */
+/* What cumu_host_watch was told; or NULL. */
+extern const struct cumu_host_watch *_Atomic host_watched;
 /* Around a call of an application's function. host_callback_end gives what cumu_host_fail said in between. */
 void host_callback_begin(void);
 MUresult host_callback_end(void);

@@ -130,9 +130,69 @@ static uint32_t issue(const struct mccl_job *j)
     return mccl_one_sided(j) ? atomic_fetch_add(&j->comm->flying, 1) : j->comm->issued++;
 }
 
-static void in_graph(void *job) /* as often as the graph is launched: the communicator owns the job */
+/* ---- in graphs ------------------------------------------------------------------------------- */
+
+/* A job in a graph runs as often as that is launched, and belongs to the communicator. Its turn is where the launch was
+ * called, not where it runs: so calls that are in graphs and calls that are not have the same order on all ranks. */
+struct mccl_launch {
+    uint32_t ticket;
+    struct mccl_launch *next;
+};
+
+static pthread_mutex_t launches = PTHREAD_MUTEX_INITIALIZER;
+
+static void launched(void *job)
 {
-    run(job, issue(job), true);
+    struct mccl_job *j = job;
+    struct mccl_launch *made = malloc(sizeof *made), **last = &j->launches;
+    if (!made) /* then its turn is where it runs */
+        return;
+    pthread_mutex_lock(&launches);
+    *made = (struct mccl_launch){.ticket = issue(j)};
+    while (*last)
+        last = &(*last)->next;
+    *last = made;
+    pthread_mutex_unlock(&launches);
+}
+
+/* Of the first launch that is to come; where none was told of (the body of a conditional node), drawn now. */
+static uint32_t ticket_of(struct mccl_job *j)
+{
+    pthread_mutex_lock(&launches);
+    struct mccl_launch *l = j->launches;
+    if (l)
+        j->launches = l->next;
+    pthread_mutex_unlock(&launches);
+    const uint32_t ticket = l ? l->ticket : issue(j);
+    free(l);
+    return ticket;
+}
+
+static void in_graph(void *job) { run(job, ticket_of(job), true); }
+static void skipped(void *job) { run(job, ticket_of(job), false); }
+
+/* Jobs of a communicator follow each other in a graph as they were called, on whatever streams. */
+static musaError_t capture_job(struct mccl_job *j)
+{
+    static const struct cumu_host_watch watch = {in_graph, launched, skipped};
+    mcclComm_t c = j->comm;
+    const MUstream s = j->way.stream;
+    MUstreamCaptureStatus status;
+    uint64_t id = 0;
+    const MUgraphNode *last = NULL;
+    size_t n = 0;
+    cumu_host_watch(&watch);
+    if (mccl_one_sided(j))
+        return musaLaunchHostFunc(s, in_graph, j);
+    MUresult r = muStreamGetCaptureInfo_v2(s, &status, &id, NULL, &last, &n);
+    if (!r && c->node && c->capture == id)
+        (void)muStreamUpdateCaptureDependencies(s, &c->node, 1, MU_STREAM_ADD_CAPTURE_DEPENDENCIES);
+    musaError_t failed = musaLaunchHostFunc(s, in_graph, j);
+    if (!failed && !r && !muStreamGetCaptureInfo_v2(s, &status, &id, NULL, &last, &n) && n == 1) {
+        c->capture = id;
+        c->node = last[0];
+    }
+    return failed;
 }
 
 static bool handle_of_thread(musaStream_t s) /* means another stream on each device and thread */
@@ -320,14 +380,13 @@ static mcclResult_t launch(struct mccl_job *j)
         return go_on(j);
     if (handle_of_thread(j->way.stream) && musaGetDevice(&device) == musaSuccess && device != c->device)
         musaSetDevice(c->device);
-    musaStreamCaptureStatus capture = musaStreamCaptureStatusNone;
-    musaError_t r = musaStreamIsCapturing(j->way.stream, &capture);
+    musaStreamCaptureStatus status = musaStreamCaptureStatusNone;
+    musaError_t r = musaStreamIsCapturing(j->way.stream, &status);
     if (r && r != musaErrorInvalidResourceHandle &&
         (r < musaErrorStreamCaptureUnsupported || r > musaErrorStreamCaptureWrongThread)) /* no mistake of the call */
         fail_launch(c, r);
-    if (!r && capture == musaStreamCaptureStatusActive) {
-        j->captured = true;
-        r = musaLaunchHostFunc(j->way.stream, in_graph, j);
+    if (!r && status == musaStreamCaptureStatusActive) {
+        r = capture_job(j);
         if (!r) {
             j->next = c->captured;
             c->captured = j;

@@ -194,7 +194,9 @@ struct mcclComm {
     enum mccl_kind doing; /* the call whose turn it is */
     struct mccl_user_op ops[MCCL_USER_OPS];
     struct mccl_job *captured; /* jobs that graphs may run again; freed with the communicator */
-    _Atomic uint32_t flying;   /* one-sided jobs that are not done: a futex */
+    uint64_t capture;          /* the last one's, and its node there, which the next one goes behind */
+    MUgraphNode node;
+    _Atomic uint32_t flying; /* one-sided jobs that are not done: a futex */
     struct mcclWindow *_Atomic windows;
     uint64_t registered;        /* windows so far */
     _Atomic uint64_t *expected; /* signals waited for so far, by rank and number; made with the first window or wait */
@@ -249,7 +251,7 @@ struct mccl_job { /* what one callback does */
     bool begun;                   /* it goes on from where it is */
     bool staged;                  /* by the staging areas, whatever its length */
     void *under_way;              /* over hosts: what has been begun and is not done (net/short.c, net/transfer.c) */
-    bool captured;
+    struct mccl_launch *launches; /* of graphs that have it, and that it has not run in */
     struct mccl_job *next;
     struct mccl_offer offer;
     struct mccl_transfer own[MCCL_OWN]; /* what `transfers` is while there are no more */
