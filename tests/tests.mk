@@ -79,7 +79,6 @@ $(DEVICE_LIB): $(filter-out $(DEVICE_FROM),$(MUSA_OBJ)) $(DEVICE_NEW) $(DEVICE_O
 	@mkdir -p $(@D)
 	@echo "ld tests/device/$(@F)"
 	$Q$(CC) -shared -o $@ $^ $(LDBASE) -Wl,-soname,$(@F) -ldl -lm
-check-programs: $(DEVICE_LIB)
 -include $(DEVICE_OBJ:.o=.d)
 OBJCOPY ?= objcopy
 
@@ -165,6 +164,15 @@ endif
 
 T ?=
 TESTS = $(TEST_PROG) $(TEST_SH) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f)
+# The tests whose path has one of the words of T; of programs what these are or, being scripts, find in their folders;
+# of files those that scripts of these folders take. A script that takes what is another folder's names it here.
+selected = $(if $T,$(foreach t,$1,$(if $(strip $(foreach w,$T,$(findstring $w,$t))),$t)),$1)
+scripts  = $(filter tests/%.sh,$(foreach t,$(call selected,$(TESTS)),$(call program,$t)))
+wanted   = $(if $T,$(filter $(foreach t,$(call selected,$(TESTS)),$(call program,$t)) \
+             $(patsubst %,$B/%%,$(dir $(scripts))) $(if $(filter tests/cufft/%,$(scripts)),$B/tests/mufft/%),$1),$1)
+of       = $(if $(if $T,$(filter $(1:%=tests/%/%),$(scripts)),all),$2)
+# What a test is made of: its program.
+program = $(firstword $(subst :, ,$1))
 include tests/sdk/sdk.mk
 # What takes minutes: every script of tests/hostile.
 .PHONY: check-hostile
@@ -172,11 +180,9 @@ check-hostile: check-programs
 	$Qbad=0; for t in tests/hostile/*.sh; do echo "# $$t"; B=$B CC="$(CC)" sh $$t || bad=1; done; exit $$bad
 
 .PHONY: check-run check-programs check-asan check-tsan
-check-programs: all $(TEST_PROG) $(FUZZ_PROG) fixtures $(WHEEL_CORE) $(WHEEL_TOOL)
+check-programs: all $(call wanted,$(TEST_PROG) $(FUZZ_PROG)) $(call of,device,$(DEVICE_LIB)) fixtures $(WHEEL_CORE) $(WHEEL_TOOL)
 check-run: check-programs
 	$QB=$B CC="$(CC)" sh tests/run $B/test-logs $(call selected,$(TESTS))
-# The tests whose path has one of the words of T.
-selected = $(if $T,$(foreach t,$1,$(if $(strip $(foreach w,$T,$(findstring $w,$t))),$t)),$1)
 
 # What may depend on the compiler, by clang, in the build that `make lint` makes; and what the assembly does, by its
 # twins in C: calls that are passed on, stacks that are switched.
@@ -199,14 +205,14 @@ LIGHT := -O1 -g1 -w
 # are strangers' binaries. SAN_MATHS: folders of the maths libraries' tests, whose programs go through the facades.
 SAN_TESTS = $(filter-out $B/tests/stublog/%,$(TEST_PROG)) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f) \
             $(addprefix tests/sanitize/maths.sh:,$(SAN_MATHS))
-# What a selected test is made of: its program.
-program = $(firstword $(subst :, ,$1))
 .PHONY: san-run
 san-run: $(filter $B/%,$(foreach t,$(call selected,$(SAN_TESTS)),$(call program,$t))) \
          $(if $(SAN_MATHS),lib $B/tests/snippets/linked)
 	$QB=$B CC="$(CC)" SAN="$(SAN)" sh tests/run $B/test-logs $(call selected,$(SAN_TESTS))
+# They see into cumu and not into what it compiles: fewer kernels go through a compiler, as many through the emitters.
 check-asan:
-	+$QASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	+$QTIER1_EVERY=4 FLOW_COUNT=80 FLOW_SEED=1001 MUT_FLAGS=-O0 \
+	  ASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  OPT="$(LIGHT)" $(MAKE) --no-print-directory B=$B/asan SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
 	  SAN_MATHS="snippets maths $(addprefix cu,blas blaslt solver sparse dnn pti)" san-run
 # TSan of gcc 12 does not start where the kernel spreads addresses more widely than it knows.
@@ -354,7 +360,7 @@ endif
 SNIP_SRC  := $(wildcard tests/snippets/*.c)
 SNIP_PROG := $B/tests/snippets/linked $B/tests/snippets/lookup $B/tests/snippets/lookup.so
 SNIP_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcuda.so.1 libnccl.so.2 libcublas.so.13 libcufft.so.12 libcufftw.so.12 libnvjpeg.so.13 libcufile.so.0 libcurand.so.10 libcusparse.so.12 libcusparseLt.so.0 libcusolver.so.12 libcusolverMg.so.12 libnvrtc.so.13 libnvJitLink.so.13 libcublasLt.so.13 libnvidia-ml.so.1 libcudnn.so.9 libnvtx3interop.so.1 libcupti.so.13)
-check-programs: $(SNIP_PROG)
+check-programs: $(call of,snippets sdk,$(SNIP_PROG))
 $(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(GEN_HEADERS) $(SNIP_LINK) $(CORE_LIB)
 	@mkdir -p $(@D)
 	@echo "cc tests/snippets/$(@F)"
@@ -366,7 +372,8 @@ $(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(GEN_HEADERS) $(SNIP_LINK) $
 TORCH_TEST := $(if $(and $(wildcard /usr/include/torch/library.h),$(filter 1,$(WITH_ASM))),$(addprefix $B/tests/torch/,\
               libmusa_python.so extension.so host libmusa_python.so.9 libmusa_python.so.names devices.so))
 TORCH_TEST_CXX = $(CXX) $(TORCH_FLAGS) -O1 -isystem /usr/include/torch/csrc/api/include
-check-programs bench-build: $(TORCH_TEST)
+check-programs: $(call of,torch,$(TORCH_TEST))
+bench-build: $(TORCH_TEST)
 $B/tests/torch/libmusa_python.so: tests/torch/backend.cpp $(HOST_RT)
 	@mkdir -p $(@D)
 	@echo "c++ tests/torch/backend.cpp"
@@ -400,7 +407,7 @@ $B/tests/torch/libmusa_python.so.names: tests/torch/disagree.c
 
 # Every function of every facade with bad input; a check calls a sample of them.
 BRUTE := $B/tests/brute/brute
-check-programs: $(BRUTE)
+check-programs: $(call of,brute,$(BRUTE))
 $(BRUTE): $(patsubst tests/%.c,$B/obj/tests/%.o,$(wildcard tests/brute/*.c)) $B/obj/gen/prototypes.o $B/obj/gen/calls.o
 	@mkdir -p $(@D)
 	@echo "ld tests/brute"

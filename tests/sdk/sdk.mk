@@ -31,7 +31,7 @@ $(SDK_LIBS): %: %.S tests/sdk/forward.c $(SDK_CPU)/.made
 	  -shared -o $@ $< tests/sdk/forward.c -Wl,-soname,$(@F) -ldl
 	$Qfor l in $(notdir $(if $(findstring /maths/,$@),$(HOST_MCCL),$(HOST_MCCL) $(HOST_MATHS))); do \
 	  ln -sf $(abspath $(SDK_CPU))/$$(echo $$l | sed '$(SDK_RENAME)') $(@D)/$$l; done
-check-programs: $(SDK_LIBS)
+check-programs: $(call of,sdk,$(SDK_LIBS))
 
 # The snippets and programs on each shape; `make check` has the first, and what public sources have seen at all.
 TESTS += $(addprefix tests/sdk/shape.sh:,3.1.0 seen)
@@ -55,5 +55,5 @@ $B/tests/sdk/maths-program: $(SDK_MATHS_OBJ) $(SDK_MATHS_LINK)
 $B/tests/sdk/attributes: $B/obj/tests/sdk/attributes.o $B/lib/cumu/facade/libcuda.so.1
 	@echo "ld tests/sdk/attributes"
 	$Q$(CC) -o $@ $^ -Wl,--allow-shlib-undefined $(SAN)
-check-programs: $(NOTHING) $(addprefix $B/tests/sdk/,missing maths-program attributes)
+check-programs: $(call of,sdk,$(NOTHING) $(addprefix $B/tests/sdk/,missing maths-program attributes))
 -include $(SDK_MATHS_OBJ:.o=.d) $(addprefix $B/obj/tests/sdk/,missing.d attributes.d)

@@ -34,7 +34,7 @@ static bool t1t_known(const char *name)
 #ifndef T1T_EVERY
 #define T1T_EVERY 1
 #endif
-static unsigned t1t_compiled, t1t_refused, t1t_seen;
+static unsigned t1t_compiled, t1t_refused, t1t_seen, t1t_emitted;
 static enum t1_isa t1t_isa;  /* TIER1_ISA=0, 1, 2 chooses one */
 static unsigned t1t_options; /* T1_EMIT_* */
 
@@ -49,6 +49,12 @@ static struct t1_object *t1t_make(struct t0t *t, enum t1_shape shape)
     if (t1_emit_as(t->ptx, t->info.name, shape, t1t_isa, t1t_options, &text, &size, &diag)) {
         printf("# refused: %s: line %u: %s: %s\n", t->info.name, diag.line, diag.what, diag.msg);
         t1t_refused++;
+        return NULL;
+    }
+    /* TIER1_EVERY=n: of what is emitted one in n is compiled; for sanitizers, which see the emitter and no object. */
+    const char *every = getenv("TIER1_EVERY");
+    if (t1t_emitted++ % (every && atoi(every) > 1 ? (unsigned)atoi(every) : 1)) {
+        free(text);
         return NULL;
     }
     snprintf(source, sizeof source, "/tmp/cumu-tier1-%d.c", (int)getpid());
