@@ -45,13 +45,18 @@ $(GEN_STAMP): $(GEN) $(MAPS)
 
 $(GEN_HEADERS) $(GEN_CORE_SRC) $(FACADE_SRC) $(STUBLIB_SRC) $(AUDIT_GEN) $B/gen/prototypes.c: $(GEN_STAMP) ;
 
+# cuBLAS's library needs cuBLASLt's: programs look up the latter's functions by a handle of the former (Triton does).
+FACADE_NEEDS = $(patsubst libcublas.so.%,$B/lib/cumu/facade/libcublasLt.so.%,$(filter libcublas.so.%,$1))
+AS_NEEDED := -Wl,--as-needed
+FACADE_NEEDS_FLAGS := -Wl,-rpath,'$$ORIGIN' -Wl,--no-as-needed
 FACADE_FORM := $(if $(filter 1,$(WITH_ASM)),tramp,twin)
 define facade_rule
 $B/lib/cumu/facade/$1: $B/obj/gen/$1.slots.o $B/obj/gen/$1.$(FACADE_FORM).o $B/gen/$1.ver \
-                       $B/lib/cumu/libcumu-core.so
+                       $B/lib/cumu/libcumu-core.so $(call FACADE_NEEDS,$1)
 	@mkdir -p $$(@D)
 	@echo "ld facade/$1"
 	$$Q$$(CC) -shared -o $$@ $$(filter %.o,$$^) $B/lib/cumu/libcumu-core.so $$(LDBASE) \
+	    $(if $(call FACADE_NEEDS,$1),$$(FACADE_NEEDS_FLAGS) $(call FACADE_NEEDS,$1) $$(AS_NEEDED)) \
 	    -Wl,-soname,$1 -Wl,--version-script=$B/gen/$1.ver -Wl,--enable-new-dtags \
 	    -Wl,-rpath,'$$$$ORIGIN/..'
 endef

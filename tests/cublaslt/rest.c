@@ -1,6 +1,8 @@
 /* cuBLASLt beside its products: transformations, descriptions and their attributes, algorithms, bad input. */
 #include "lt.h"
 
+#include <dlfcn.h>
+
 static void *handle;
 
 /* ---- transformations --------------------------------------------------------------------------- */
@@ -256,6 +258,13 @@ static void refusals(void)
     cudaFree(d);
 }
 
+/* cuBLAS needs cuBLASLt's library, so that the latter's functions are found by the former's handle. */
+static void looked_up(void)
+{
+    void *blas = dlopen("libcublas.so.12", RTLD_NOW | RTLD_LOCAL);
+    check(blas && dlsym(blas, "cublasLtMatmul"), "cublasLtMatmul by libcublas.so.12's handle");
+}
+
 int main(void)
 {
     int r = cublasLtCreate(&handle);
@@ -270,6 +279,7 @@ int main(void)
     attributes();
     algorithms();
     refusals();
+    looked_up();
     OK(cublasLtDestroy(handle));
     return check_end("cublasLt beside products");
 }

@@ -7,7 +7,7 @@
 #include <math.h>
 
 enum { THREADS = 128, A_AT = 0, B_AT = 16384, S_AT = 32768, E_AT = S_AT + 2048, SMEM = 40960 };
-static uint32_t words[128 * 128 + 2 * SMEM / 4]; /* in: sums before, then shared memory */
+static uint32_t words[2 * 128 * 128 + 2 * SMEM / 4]; /* in: sums before, then shared memory, of up to two blocks */
 static uint32_t result[2 * THREADS * 128];
 
 static uint64_t seed = 987654321u;

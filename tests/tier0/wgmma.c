@@ -6,7 +6,7 @@
 #ifndef ROUNDS
 #define ROUNDS 24 /* of each type */
 #endif
-enum { THREADS = 128, A_AT = 0, B_AT = 8192, SMEM = 40960, META_AT = 512 /* of words */ };
+enum { THREADS = 128, SMEM = 40960, META_AT = 512 /* of words */ };
 static uint8_t shared[SMEM];
 static uint32_t words[SMEM / 4 + 4096]; /* in: 128 x 4 words of A or metadata, 128 x 128 of sums, then shared memory */
 static uint32_t result[THREADS * 128];
@@ -17,6 +17,8 @@ static uint32_t any(uint32_t n)
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(seed >> 33) % n;
 }
+
+#include "tier0/layouts.h"
 
 enum { F16, BF16, TF32, E4M3, E5M2, S8, U8, B1, TYPES = B1 };
 static const struct {
@@ -43,58 +45,6 @@ static uint32_t bits_of(unsigned type, int v)
     }
 }
 
-/* Swizzles as descriptors number them: where a byte lies that would lie at `a`. */
-static uint32_t swizzled(unsigned s, uint32_t a)
-{
-    const uint32_t line = a / 128, chunk = a / 16 % 8;
-    return line * 128 + (chunk ^ (s == 1 ? line & 7 : s == 2 ? line & 3 : s == 3 ? line & 1 : 0)) * 16 + a % 16;
-}
-static const unsigned spans[] = {16, 128, 64, 32};
-
-struct layout { /* of one factor */
-    uint32_t start, lead, stride;
-    unsigned swizzle;
-    bool across;
-};
-
-/* Place of element (row, k): rows of m or n. */
-static uint32_t place(const struct layout *y, unsigned size, unsigned row, unsigned k)
-{
-    const unsigned span = spans[y->swizzle], per = 16 / size;
-    uint32_t at;
-    if (!y->across && !y->swizzle)
-        at = row % 8 * 16 + row / 8 * y->stride + k / per * y->lead + k % per * size;
-    else if (!y->across)
-        at = row % 8 * span + row / 8 * y->stride + k * size % span + k * size / span * y->lead;
-    else if (!y->swizzle)
-        at = row / per * y->stride + row % per * size + k % 8 * 16 + k / 8 * y->lead;
-    else
-        at = row * size % span + row * size / span * y->lead + k % 8 * span + k / 8 * y->stride;
-    return swizzled(y->swizzle, y->start + at);
-}
-
-static uint64_t descriptor(const struct layout *y)
-{
-    return (uint64_t)(y->start >> 4) | (uint64_t)(y->lead >> 4) << 16 | (uint64_t)(y->stride >> 4) << 32 |
-           (uint64_t)y->swizzle << 62;
-}
-
-/* Blocks of eight rows (or the like) one behind the other. */
-static struct layout choose(uint32_t start, unsigned size, unsigned rows, unsigned k, unsigned swizzle, bool across)
-{
-    const unsigned span = spans[swizzle];
-    struct layout y = {start, 0, 0, swizzle, across};
-    if (!across && !swizzle)
-        y.lead = 128, y.stride = 128 * (k * size / 16);
-    else if (!across)
-        y.stride = 8 * span, y.lead = 8 * span * (rows / 8);
-    else if (!swizzle)
-        y.stride = 128, y.lead = 128 * (rows * size / 16);
-    else
-        y.stride = 8 * span, y.lead = 8 * span * (k / 8);
-    return y;
-}
-
 static float half_value(uint32_t h)
 {
     float f = 0;
@@ -102,6 +52,14 @@ static float half_value(uint32_t h)
     if (e)
         f = (float)(1024 + (h & 1023)) * (e >= 25 ? (float)(1u << (e - 25)) : 1.0f / (float)(1u << (25 - e)));
     return h & 0x8000 ? -f : f;
+}
+
+/* Place of element (row, k). */
+static uint32_t place(const struct layout *y, unsigned size, unsigned row, unsigned k)
+{
+    unsigned e;
+    const uint32_t chunk = layout_chunk(y, row, k, &e);
+    return chunk + e * size;
 }
 
 struct form {
@@ -132,7 +90,8 @@ static const char *text(const struct form *p)
     for (unsigned k = 0; k < regs; k++)
         PUT("ld.global.u32 %%z%u, [%%rd4+%u];\n", k, 4 * k);
     PUT("mov.u64 %%rd5, 0x%llx; mov.u64 %%rd6, 0x%llx; setp.ne.u32 %%p2, %u, 0;\nwgmma.fence.sync.aligned;\n",
-        (unsigned long long)descriptor(&p->la), (unsigned long long)descriptor(&p->lb), p->add);
+        (unsigned long long)layout_descriptor(&p->la, false), (unsigned long long)layout_descriptor(&p->lb, false),
+        p->add);
     PUT("wgmma.mma_async%s.sync.aligned.m64n%uk%u.%s.%s.%s {", p->sparse ? ".sp" : "", p->n, types[p->a].k << p->sparse,
         whole    ? "s32"
         : p->f16 ? "f16"
@@ -317,10 +276,12 @@ static void type(unsigned a, bool sparse)
         p.selector = sparse && types[a].size > 1 ? any(2) : 0;
         const bool half = a <= BF16, across_b = half && any(2);
         const unsigned swizzle = any(4), kb = a == B1 ? 32 : types[a].k << sparse;
-        if (across_b && swizzle && p.n * types[a].size % spans[swizzle])
-            p.n = (p.n * 2 + 127) / 128 * 64;
-        p.la = choose(A_AT, types[a].size, 64, a == B1 ? 32 : types[a].k, any(4), half && any(2));
-        p.lb = choose(B_AT, types[p.b].size, p.n, kb, swizzle, across_b);
+        const bool across_a = half && any(2);
+        uint8_t used[LAYOUT_BYTES / 16];
+        do {
+            memset(used, 0, sizeof used);
+        } while (!layout_draw(&p.la, 16 / types[a].size, 64, a == B1 ? 32 : types[a].k, any(4), across_a, used) ||
+                 !layout_draw(&p.lb, 16 / types[p.b].size, p.n, kb, swizzle, across_b, used));
         tried++;
         good += a == B1 ? try_bits(&p) : try_form(&p);
     }

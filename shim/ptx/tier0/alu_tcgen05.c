@@ -34,6 +34,12 @@ static unsigned format_of(const struct job *j, unsigned code)
     return f;
 }
 
+/* Types that may lie along m or n, too. */
+static bool has_majors(unsigned format)
+{
+    return lir_tile_bits(format) >= 8 && format != LIR_TILE_E2M3 && format != LIR_TILE_E3M2 && format != LIR_TILE_E2M1;
+}
+
 static void read_descriptor(struct job *j)
 {
     const u32 d = j->desc;
@@ -63,6 +69,12 @@ static void read_descriptor(struct job *j)
         refuse(j->w, j->i, "elements of 6 or 4 bits of an A in tensor memory are not supported");
     if (lir_tile_per_chunk(j->fb) != lir_tile_per_chunk(j->fa))
         refuse(j->w, j->i, "instruction descriptor: types of two widths");
+    if ((d >> 15 & 1 && !has_majors(j->fa)) || (d >> 16 & 1 && !has_majors(j->fb)))
+        refuse(j->w, j->i, "instruction descriptor: elements of 6 or 4 bits lie along k");
+    if (scaled && d >> 31)
+        refuse(j->w, j->i, "products of 96 elements along k (sm_103) are not supported");
+    if (scaled && !(d >> 23 & 1) && j->x->p[1] != LIR_TC_MXF4NVF4)
+        refuse(j->w, j->i, "instruction descriptor: scales of this kind are ue8m0");
 }
 
 /* The lane of tensor memory that holds a row of A or of the sums, and the column of the latter. */
@@ -221,7 +233,7 @@ static void rows_of(const struct job *j, struct scratch *s, unsigned rank, bool 
         find_columns(j, t, s->raw);
         spread(s->a, s->raw, j->m, j->k);
     }
-    if (!scaled && !whole && j->desc >> 13 & 1)
+    if (!whole && j->desc >> 13 & 1)
         negate(s->a, j->m * j->k);
     if (scaled)
         scale(j, s, t);
@@ -273,7 +285,7 @@ HANDLER(TCMMA)
     check_mask(&j);
     for (unsigned rank = even; rank <= even + j.pair; rank++) {
         read_b(&j, s, even); /* anew, as scales are the block's own */
-        if (!(x->p[0] & LIR_TC_SCALED) && x->p[1] != LIR_TC_I8 && j.desc >> 14 & 1)
+        if (x->p[1] != LIR_TC_I8 && j.desc >> 14 & 1)
             negate(s->b, j.n * j.k);
         rows_of(&j, s, rank, add);
     }

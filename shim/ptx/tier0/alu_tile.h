@@ -192,6 +192,8 @@ static inline void read_matrix(const struct matrix *m, f32 *out, unsigned rows, 
                     out[r * by_row + (c * t.n + x) * by_k] = e[x];
             }
     } else {
+        if (rows % t.n)
+            refuse(m->w, m->i, "matrix along m or n: rows are no whole 16 bytes");
         for (unsigned kk = 0; kk < k; kk++)
             for (unsigned c = 0; c < rows / t.n; c++) {
                 widen_chunk(&t, e, chunk_at(m, across_k(m, c, kk)));
