@@ -26,7 +26,7 @@ struct thread {
     mcclComm_t comm[2];
     musaStream_t side, far;
     musaEvent_t event;
-    int *seen, *sent, *in; /* of this rank; of the other one: */
+    int *seen, *again, *sent, *in; /* of this rank; of the other one: */
     int *ones, *theirs;
     int added[STREAMS];
     struct addend {
@@ -49,23 +49,29 @@ static void add(void *arg)
         a->sums[i] += a->by;
 }
 
-static void verify(struct rank *r, const struct thread *t, const int *seen, int least, musaStream_t stream,
-                   const char *where)
+static void verify(struct rank *r, const struct thread *t, const int *seen, int least, const char *where)
 {
-    const bool beside = stream == t->side; /* later works of the stream: any of them may be seen */
     size_t i = 0;
-    while (i < count && seen[i] >= least && (beside || seen[i] == seen[0]))
+    while (i < count && seen[i] >= least && seen[i] == seen[0])
         i++;
     if (i < count && r->wrong++ < 3)
         printf("# seed %u, thread %d, %zu numbers, %s: %d, at %zu %d, not less than %d\n", seed, t->number, count,
-               beside ? "behind an event" : where, seen[0], i, seen[i], least);
+               where, seen[0], i, seen[i], least);
 }
 
-static void look(struct rank *r, struct thread *t, int which, musaStream_t stream)
+/* In the stream; or what was copied there is looked at in another one, which waits for an event only. */
+static void look(struct rank *r, struct thread *t, int which, bool aside)
 {
-    RANK(r, musaMemcpyAsync(t->seen, shared[which].sums, count * sizeof(int), musaMemcpyDeviceToDevice, stream) == 0);
+    const size_t bytes = count * sizeof(int);
+    const musaStream_t stream = aside ? t->side : shared[which].stream;
+    RANK(r, musaMemcpyAsync(t->seen, shared[which].sums, bytes, musaMemcpyDeviceToDevice, shared[which].stream) == 0);
+    if (aside) {
+        RANK(r, musaEventRecord(t->event, shared[which].stream) == 0);
+        RANK(r, musaStreamWaitEvent(stream, t->event, 0) == 0);
+        RANK(r, musaMemcpyAsync(t->again, t->seen, bytes, musaMemcpyDeviceToDevice, stream) == 0);
+    }
     RANK(r, musaStreamSynchronize(stream) == 0);
-    verify(r, t, t->seen, t->added[which], stream, "in the stream");
+    verify(r, t, aside ? t->again : t->seen, t->added[which], aside ? "behind an event" : "in the stream");
 }
 
 static void *near_end(void *arg)
@@ -95,12 +101,8 @@ static void *near_end(void *arg)
             RANK(r, musaStreamSynchronize(s->stream) == 0);
             break;
         case SEND: RANK(r, mcclSend(s->sums, count, mcclInt32, 1, t->comm[0], s->stream) == 0); break;
-        case LOOK: look(r, t, which, s->stream); break;
-        case LOOK_BEHIND_EVENT:
-            RANK(r, musaEventRecord(t->event, s->stream) == 0);
-            RANK(r, musaStreamWaitEvent(t->side, t->event, 0) == 0);
-            look(r, t, which, t->side);
-            break;
+        case LOOK:
+        case LOOK_BEHIND_EVENT: look(r, t, which, what == LOOK_BEHIND_EVENT); break;
         default: RANK(r, musaStreamSynchronize(s->stream) == 0);
         }
         t->added[which] += what <= ADD_BY_HOST;
@@ -135,7 +137,7 @@ static void *far_end(void *arg)
         } else if (what == SEND) {
             RANK(r, mcclRecv(t->theirs, count, mcclInt32, 0, t->comm[1], t->far) == 0);
             RANK(r, musaStreamSynchronize(t->far) == 0);
-            verify(r, t, t->theirs, added[which], t->far, "sent");
+            verify(r, t, t->theirs, added[which], "sent");
         }
         added[which] += what <= ADD_BY_HOST;
     }
@@ -171,6 +173,7 @@ static void run(int nthreads, size_t n)
         MUST(musaStreamCreateWithFlags(&t[i].side, musaStreamNonBlocking));
         MUST(musaEventCreate(&t[i].event));
         t[i].seen = numbers(0);
+        t[i].again = numbers(0);
         t[i].sent = numbers(0);
         t[i].in = numbers(0);
         for (int k = 0; k < 2; k++)
@@ -190,7 +193,7 @@ static void run(int nthreads, size_t n)
             total[k] += t[i].added[k];
     for (int k = 0; k < STREAMS && !wrong; k++) {
         struct rank r = {.nranks = nthreads};
-        verify(&r, t, shared[k].sums, total[k], NULL, "in the end");
+        verify(&r, t, shared[k].sums, total[k], "in the end");
         wrong += r.wrong || shared[k].sums[0] != total[k];
     }
     check(!wrong, "%d threads on %d streams, %zu numbers", nthreads, STREAMS, n);
@@ -200,8 +203,8 @@ static void run(int nthreads, size_t n)
         for (int k = 0; k < 2; k++)
             OK(mcclCommDestroy(t[i].comm[k]));
         OK(musaStreamDestroy(t[i].side) || musaStreamDestroy(t[i].far) || musaEventDestroy(t[i].event));
-        OK(musaFree(t[i].seen) || musaFree(t[i].sent) || musaFree(t[i].in) || musaFree(t[i].ones) ||
-           musaFree(t[i].theirs));
+        OK(musaFree(t[i].seen) || musaFree(t[i].again) || musaFree(t[i].sent) || musaFree(t[i].in) ||
+           musaFree(t[i].ones) || musaFree(t[i].theirs));
     }
 }
 
