@@ -22,7 +22,8 @@ bool mccl_wire_truncated(int status) { return status == UCS_ERR_MESSAGE_TRUNCATE
 
 /* ---- a worker ---------------------------------------------------------------------------------- */
 
-#define AGAIN_MS 100  /* before a greeting that was not answered is sent again */
+#define AGAIN_MS 100 /* before a greeting that was not answered is sent again */
+#define MOST_LOST (RENEW_MS / AGAIN_MS)
 #define RENEW_MS 3000 /* how long a way that breaks meanwhile is made anew: the link may have gone and come */
 
 enum note { GREETING, GREETED, FAREWELL, HEARD, TAKEN, NOTES };
@@ -36,7 +37,8 @@ struct note_header {      /* of an active message: I can reach you, I have sent 
 struct peer {
     void *address;
     size_t bytes;
-    ucp_ep_h ep;
+    ucp_ep_h ep, lost[MOST_LOST]; /* lost: that broke and are not closed */
+    unsigned nlost;
     _Atomic int broken;           /* UCX's error */
     bool owed[NOTES];             /* answers that it has not got */
     bool greeted, heard;          /* it answered ours */
@@ -55,7 +57,6 @@ struct mccl_wire {
     _Atomic unsigned moves; /* how often something moved */
     bool known;             /* others have the address: they may be making ways to here */
     bool settled;           /* all ranks have greeted each other */
-    bool lost;              /* a way that broke before is left as it is */
     void (*take)(void *, const struct mccl_put *, const void *, size_t);
     void *taker;
     struct mccl_flight *flights;
@@ -394,12 +395,13 @@ static int64_t now_ms(void)
 
 static bool answered(const struct peer *p, enum note note) { return note == GREETING ? p->greeted : p->heard; }
 
-/* Who greets may have begun while the link was away. The way that broke stays as it is (can_close), and another one is
- * made; what was asked by the first one may be lost. lock held. */
+/* Who greets may have begun while the link was away. The way that broke is closed with the others, and another one is made;
+ * what was asked by the first one may be lost. lock held. */
 static void renew(struct mccl_wire *w, int peer)
 {
     struct peer *p = &w->peer[peer];
-    w->lost = w->lost || p->ep;
+    if (p->ep && p->nlost < MOST_LOST)
+        p->lost[p->nlost++] = p->ep;
     p->ep = NULL;
     p->broken = 0;
 }
@@ -465,6 +467,14 @@ void mccl_wire_flush(struct mccl_wire *w, const _Atomic bool *gone, int patience
     (void)ask(w, FAREWELL, NULL, gone, patience_ms, give_up, arg, &who);
 }
 
+static void close_lost(ucp_ep_h ep)
+{
+    const ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    void *request = mccl_ucx.ucp_ep_close_nbx(ep, &param);
+    if (UCS_PTR_IS_PTR(request))
+        mccl_ucx.ucp_request_free(request);
+}
+
 /* Closing by force ends what is sent with an error; what is received has to be cancelled. lock held. */
 static void close_ways(struct mccl_wire *w, bool force)
 {
@@ -472,6 +482,8 @@ static void close_ways(struct mccl_wire *w, bool force)
     ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0};
     void **closing = calloc((size_t)w->nranks, sizeof *closing);
     for (int i = 0; i < w->nranks; i++) {
+        while (w->peer[i].nlost)
+            close_lost(w->peer[i].lost[--w->peer[i].nlost]);
         if (!w->peer[i].ep)
             continue;
         void *request = mccl_ucx.ucp_ep_close_nbx(w->peer[i].ep, &param);
@@ -515,7 +527,7 @@ static bool can_close(const struct mccl_wire *w)
     for (int i = 0; i < w->nranks; i++)
         if (w->peer[i].ep && !w->peer[i].greeted && !w->peer[i].heard)
             return false;
-    return !w->lost && (w->settled || !w->known);
+    return (w->settled || !w->known);
 }
 
 void mccl_wire_known(struct mccl_wire *w) { w->known = true; }
