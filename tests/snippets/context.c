@@ -1,5 +1,46 @@
 /* Contexts come and go; the shim's modules go with them. Runs last: it resets the device. */
+#include "conv.h"
+#include "cuda_enums.h"
 #include "snippet.h"
+
+#define CV(name) REACH(__typeof__(conv_##name), name)
+
+/* Libraries work in the context that is current, and leave it so: a program that pushes and pops its own (OpenMM) finds
+ * it again. */
+static void stays(const struct CUctx_st *own)
+{
+    void *handle = NULL, *now = NULL;
+    int plan = 0;
+#define STAYS(call) \
+    do { \
+        OK(call); \
+        OK(M(cuCtxGetCurrent, muCtxGetCurrent)((void *)&now)); \
+        check(now == own, "%s leaves the context", #call); \
+    } while (0)
+    STAYS(CV(cublasCreate_v2)((void *)&handle));
+    STAYS(C(cublasDestroy_v2)(handle));
+    STAYS(C(cublasXtCreate)(&handle));
+    STAYS(C(cublasXtDestroy)(handle));
+    STAYS(C(cublasLtCreate)(&handle));
+    STAYS(C(cublasLtDestroy)(handle));
+    STAYS(C(cufftPlan3d)(&plan, 4, 4, 4, CUFFT_R2C));
+    STAYS(C(cufftDestroy)(plan));
+    STAYS(CV(curandCreateGenerator)((void *)&handle, CURAND_RNG_PSEUDO_DEFAULT));
+    STAYS(CV(curandDestroyGenerator)(handle));
+    STAYS(CV(cusparseCreate)((void *)&handle));
+    STAYS(CV(cusparseDestroy)(handle));
+    STAYS(C(cusolverDnCreate)(&handle));
+    STAYS(C(cusolverDnDestroy)(handle));
+    STAYS(C(cusolverSpCreate)(&handle));
+    STAYS(C(cusolverSpDestroy)(handle));
+    STAYS(C(cusolverMgCreate)(&handle));
+    STAYS(C(cusolverMgDestroy)(handle));
+    STAYS(C(cudnnCreate)(&handle));
+    STAYS(C(cudnnDestroy)(handle));
+    STAYS(C(nvjpegCreateSimple)(&handle));
+    STAYS(C(nvjpegDestroy)(handle));
+    STAYS(C(cudaInitDevice)(0, 0, 0));
+}
 
 void snippet_context(void)
 {
@@ -15,6 +56,7 @@ void snippet_context(void)
     OK(C(cuModuleLoadData)(&m, snippet_ptx));
     OK(C(cuCtxDestroy_v2)(c));
     OK(C(cuCtxCreate_v3)(&c, NULL, 0, 0, 0));
+    stays(c);
     OK(C(cuCtxDestroy_v2)(c));
     OK(M(cuCtxSetCurrent, muCtxSetCurrent)((void *)before));
 

@@ -28,7 +28,8 @@ void *maths_take(struct maths_places *p);
 bool maths_end(const struct maths_places *p, void *handle);
 void maths_free(void *handle);
 
-/* Makes the context of the thread's device, as creating a handle does; false if it cannot be made. */
+/* Makes the context of the thread's device where none is current, as creating a handle does; one that the program has
+ * made stays. False if it cannot be made. */
 bool maths_context(void);
 
 #endif
