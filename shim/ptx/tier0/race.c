@@ -9,12 +9,6 @@ uint32_t race_rank_of(const struct t0_warp *w)
     return (uint32_t)((uint64_t)(w->shared - w->block->cluster->base) >> LIR_CLUSTER_SHIFT);
 }
 
-struct race_block *race_state_of(const struct t0_warp *w)
-{
-    struct race_block *r = w->block->cluster->block[0]->race;
-    return r && !r->broken ? r : NULL;
-}
-
 /* ---- a block begins ---------------------------------------------------------------------------- */
 
 void t0_race_block_free(struct race_block *r)
@@ -36,6 +30,28 @@ static bool copies_asynchronously(const struct lir_image *m)
     return false;
 }
 
+/* Whether something may learn from what others have released in shared memory, other than by barriers: strong loads,
+ * atomics that return what was there, mbarriers. */
+static bool may_listen(const struct lir_image *m)
+{
+    const struct lir_insn *code = LIR_AT(m, code, struct lir_insn);
+    const unsigned strong = LIR_MEM_STRONG | LIR_MEM_ACQUIRE | LIR_MEM_RELEASE | LIR_MEM_SC | LIR_MEM_L2;
+    for (uint32_t k = 0; k < m->code.count; k++)
+        switch (code[k].op) {
+        case LIR_ATOM:
+            if (!(code[k].aux & LIR_ATOM_NORET))
+                return true;
+            break;
+        case LIR_MBARRIER:
+        case LIR_BULK:
+        case LIR_ASYNC_GROUP: return true;
+        default:
+            if (code[k].op >= LIR_LDG_8 && code[k].op <= LIR_ST_ANY && code[k].aux & strong)
+                return true;
+        }
+    return false;
+}
+
 static struct race_block *make_state(const struct t0_block *b)
 {
     const struct t0_grid *g = b->grid;
@@ -46,6 +62,7 @@ static struct race_block *make_state(const struct t0_block *b)
     r->blocks = b->cluster->size;
     r->per_block = b->nwarp * LIR_LANES;
     r->threads = r->blocks * r->per_block;
+    r->listens = r->blocks > 1 || may_listen(b->image);
     r->slots = copies_asynchronously(b->image) ? 2 * r->threads : r->threads;
     r->words = t0_shared_size(b->rec->dynamic_offset + g->dynamic_shared) / 4;
     r->clocks = race_clocks_new(r->threads, r->slots, r->blocks * LIR_BARRIER_CLUSTER);
@@ -75,7 +92,6 @@ void t0_race_begin(struct t0_block *b)
     if (!r)
         return;
     r->acquired = r->watched = 0;
-    r->page = NULL;
     r->fenced = false;
     if (r->pending)
         memset(r->pending, 0, r->threads * sizeof *r->pending);
@@ -220,6 +236,13 @@ void t0_race_release(struct t0_warp *w, unsigned lane, uint64_t object)
         r->broken |= !race_release(r->clocks, race_slot_of(w, r, lane), object);
 }
 
+void t0_race_release_shared(struct t0_warp *w, unsigned lane, uint64_t object)
+{
+    struct race_block *r = race_state_of(w);
+    if (r && r->listens)
+        r->broken |= !race_release(r->clocks, race_slot_of(w, r, lane), object);
+}
+
 void t0_race_acquire(struct t0_warp *w, unsigned lane, uint64_t object)
 {
     struct race_block *r = race_state_of(w);
@@ -325,7 +348,10 @@ void t0_race_flat_row(struct t0_warp *w, const struct lir_insn *i, const struct 
     const bool quick = row->size <= 16 && !((row->bits | row->size) & (row->size - 1)) &&
                        race_is_even(r->clocks, slot) && (row->kind == T0_READS || (!row->strong && !r->fenced));
     const bool in_order = quick && is_in_order(row);
-    for (uint32_t left = row->mask; left;) {
+    uint32_t left = row->mask;
+    if (row->kind == T0_READS && !row->strong && !in_order)
+        left = race_global_unsettled(launch->global, r, row->address, left, row->size);
+    while (left) {
         const unsigned l = (unsigned)__builtin_ctz(left);
         const unsigned n = in_order ? LIR_LANES : quick ? count_side_by_side(row, left) : 1;
         left &= n < LIR_LANES ? ~(((1u << n) - 1) << l) : 0;
@@ -347,6 +373,28 @@ void t0_race_flat_row(struct t0_warp *w, const struct lir_insn *i, const struct 
                                       .lane = l};
         race_global_side_by_side(launch, launch->global, r, number_of(w, 0), &a, n);
     }
+}
+
+bool t0_race_flat_span(struct t0_warp *w, const struct lir_insn *i, uint64_t first, uint32_t size,
+                       enum t0_access_kind kind)
+{
+    struct t0_race *launch = w->block->grid->watch->race;
+    struct race_block *r = race_state_of(w);
+    if (!launch || !launch->global || !r)
+        return true;
+    const uint32_t slot = race_slot_of(w, r, 0);
+    if (size > 16 || (first | size) & (size - 1) || !race_is_even(r->clocks, slot) || (kind != T0_READS && r->fenced))
+        return false;
+    const struct race_access a = {.address = first,
+                                  .size = size,
+                                  .pc = (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn)),
+                                  .slot = slot,
+                                  .kind = (uint8_t)kind,
+                                  .same = stores_the_same,
+                                  .w = w,
+                                  .i = i};
+    race_global_side_by_side(launch, launch->global, r, number_of(w, 0), &a, LIR_LANES);
+    return true;
 }
 
 void t0_race_release_flat(struct t0_warp *w, unsigned lane, uint64_t address)

@@ -32,7 +32,7 @@ void t0_race_found(struct t0_race *r, const struct race_hazard *h);
 
 /* ---- a cluster, or a block without one: on one thread of the host ------------------------------- */
 
-enum { RACE_WATCHED = 4 };
+enum { RACE_WATCHED = 4, RACE_PAGES = 512 };
 struct race_watched {
     uint64_t object[RACE_WATCHED];
     uint32_t count;
@@ -48,17 +48,24 @@ struct race_block {
     bool fenced;                  /* the same: a fence has been made, plain stores may be flags */
     uint64_t watched;             /* the same: what relaxed loads have seen, which a fence makes known */
     struct race_watched *pending; /* of each thread: objects it has read so, NULL: none has */
+    bool listens;                 /* some instruction may acquire from words of shared memory */
     bool broken;                  /* memory ran out: nothing is looked at */
-    struct race_page *page;       /* the same: that was accessed last */
+    uint64_t pages_of;            /* the same: the launch whose pages these are, which were accessed of late */
+    struct race_page *page[RACE_PAGES];
     struct race_clocks *clocks;
     struct race_cell *cell;  /* race_shared.c */
+    struct race_word *word;  /* the same: in place of cells; NULL in clusters */
     uint64_t *tag;           /* the same: of each word; NULL in clusters */
     struct race_cell *split; /* fours of them, of words that are accessed in parts */
     uint32_t splits, splits_room;
 };
 
 /* race.c: the state of the warp's block or cluster, NULL: nothing is looked at; its threads. */
-struct race_block *race_state_of(const struct t0_warp *w);
+static inline struct race_block *race_state_of(const struct t0_warp *w)
+{
+    struct race_block *r = w->block->cluster->block[0]->race;
+    return r && !r->broken ? r : NULL;
+}
 uint32_t race_rank_of(const struct t0_warp *w);
 static inline uint32_t race_slot_of(const struct t0_warp *w, const struct race_block *r, unsigned lane)
 {
@@ -93,6 +100,9 @@ void race_global_access(struct t0_race *r, struct race_global *g, struct race_bl
 /* The same by `lanes` lanes of an even warp, which lie side by side in memory; a is the first one's. */
 void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
                               const struct race_access *a, unsigned lanes);
+/* Of these lanes those whose plain reads change something. */
+uint32_t race_global_unsettled(struct race_global *g, struct race_block *b, const uint64_t *address, uint32_t lanes,
+                               uint32_t size);
 /* At T0_RACE_ANYWHERE: a release that whoever acquires at any word knows, and what knows all releases. */
 void race_global_release(struct race_global *g, uint64_t block, uint64_t address);
 uint64_t race_global_seen(struct race_global *g, uint64_t address); /* the count of the last release there */

@@ -189,13 +189,19 @@ void race_clocks_free(struct race_clocks *c)
 static void make_even(struct race_clocks *c, struct race_vector *v)
 {
     uint32_t most = 0;
-    for (uint32_t k = 0; k < c->threads; k++)
-        most = c->clock[k] > most ? c->clock[k] : most;
-    for (uint32_t k = 0; k < c->threads; k++)
-        v->clock[k] = most;
+    for (uint32_t first = 0; first < c->threads; first += LIR_LANES) {
+        const uint32_t *restrict clock = c->clock + first;
+        for (uint32_t k = 0; k < LIR_LANES; k++)
+            most = clock[k] > most ? clock[k] : most;
+    }
     c->floor = most + 1;
-    for (uint32_t k = 0; k < c->threads; k++)
-        c->clock[k] = most + 1;
+    for (uint32_t first = 0; first < c->threads; first += LIR_LANES) {
+        uint32_t *restrict clock = c->clock + first, *restrict known = v->clock + first;
+        for (uint32_t k = 0; k < LIR_LANES; k++) {
+            known[k] = most;
+            clock[k] = most + 1;
+        }
+    }
     for (uint32_t k = 0; k < c->threads / LIR_LANES; k++)
         c->warp[k] = (struct race_warp){c->floor, false, false};
     v->version = ++c->versions;

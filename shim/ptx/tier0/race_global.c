@@ -10,7 +10,13 @@
 
 enum { PAGE_WORDS = 1024, READERS = 2, BUCKETS = 1 << 14, WORDS_WATCHED = 1 << 14 };
 enum { PAGE_CHUNKS = PAGE_WORDS * 4 / RACE_CHUNK, CHUNK_WORDS = RACE_CHUNK / 4 };
-enum { UNIT_WORDS = 8, PAGE_UNITS = PAGE_WORDS / UNIT_WORDS, CHUNK_UNITS = CHUNK_WORDS / UNIT_WORDS };
+enum { UNIT_WORDS = 8, PAGE_UNITS = PAGE_WORDS / UNIT_WORDS };
+enum {
+    ROW_UNITS = 4,
+    ROW_WORDS = ROW_UNITS * UNIT_WORDS,
+    PAGE_ROWS = PAGE_WORDS / ROW_WORDS,
+    CHUNK_ROWS = CHUNK_WORDS / ROW_WORDS
+};
 
 struct stamp {
     uint32_t time;  /* releases of the launch before it */
@@ -19,26 +25,30 @@ struct stamp {
     uint16_t slot; /* of the thread in its cluster */
     uint8_t kind : 2, strong : 1;
 };
-struct word { /* or a byte of one that is accessed in parts; a line of the cache */
+/* A word, or a byte of one that is accessed in parts; a line of the cache. A unit is a piece that has only been accessed
+ * as a whole, by lanes side by side: the first one's stamps stand for all, whose slots count up, one every 1 << shift
+ * bytes. Others are split into words of their own. A row is the same of four units: those of a row that has not been
+ * divided hold nothing. */
+struct word {
     struct stamp write, read[READERS];
-    uint32_t unused;
-};
-_Static_assert(sizeof(struct word) == 64, "a line");
-/* A piece that has only been accessed as a whole, by lanes side by side: the first one's stamps stand for all, whose
- * slots count up, one every 1 << shift bytes. Others are split into words of their own. */
-struct unit {
-    struct word first;
-    uint16_t words; /* where they are in the page's, and 1; 0: it is not split */
+    uint16_t
+        words; /* of a unit: where they are in the page's, and 1; 0: it is not split; of a row: whether it is divided */
     uint8_t shift;
     bool used;
 };
+_Static_assert(sizeof(struct word) == 64, "a line");
 struct race_page {
+    _Alignas(64) struct word row[PAGE_ROWS];
+    struct word unit[PAGE_UNITS];
+    uint64_t used[RACE_CLASSES][PAGE_WORDS / 16]; /* bytes that were accessed, a bit each */
+    /* Words that two blocks have read and nobody has written, so that plain reads change nothing while no block
+     * orders another. Whoever looks holds no lock: both blocks race with a write that comes meanwhile. */
+    _Atomic uint64_t settled[PAGE_WORDS / 64];
+    uint32_t begun; /* chunks that have been accessed, a bit each; what is of others may be an earlier launch's */
     uint64_t number;
     struct race_page *next;
     pthread_mutex_t lock;
     struct race_first first[PAGE_CHUNKS][RACE_CLASSES];
-    uint64_t used[RACE_CLASSES][PAGE_WORDS / 16]; /* bytes that were accessed, a bit each */
-    struct unit unit[PAGE_UNITS];
     struct word (*word)[UNIT_WORDS]; /* of units that are split */
     struct word (*byte)[4];          /* of words that are accessed in parts */
     unsigned words, words_room, bytes, bytes_room;
@@ -46,6 +56,7 @@ struct race_page {
 };
 
 struct race_global {
+    uint64_t serial; /* unique */
     uint64_t blocks;
     uint32_t cluster;
     _Atomic uint64_t releases;
@@ -57,8 +68,10 @@ struct race_global {
 struct race_global *race_global_new(uint64_t blocks, uint32_t cluster)
 {
     struct race_global *g = blocks < UINT32_MAX ? calloc(1, sizeof *g) : NULL;
+    static _Atomic uint64_t serial;
     if (!g)
         return NULL;
+    g->serial = ++serial;
     g->blocks = blocks;
     g->cluster = cluster;
     g->released = calloc(blocks, sizeof *g->released);
@@ -89,15 +102,23 @@ static struct race_page *new_page(void)
         spare_bytes -= bytes_of(p);
     }
     pthread_mutex_unlock(&spare_lock);
-    if (!p && (p = calloc(1, sizeof *p)))
+    if (!p && (p = aligned_alloc(_Alignof(struct race_page), sizeof *p))) {
+        memset(p, 0, sizeof *p);
         pthread_mutex_init(&p->lock, NULL);
+    }
     return p;
 }
 
-static bool is_used(const struct race_page *p, unsigned chunk)
+static bool is_used(const struct race_page *p, unsigned chunk) { return p->begun >> chunk & 1; }
+
+/* What another launch has left there goes when it is needed: it has to be fetched only once. */
+static void begin_chunk(struct race_page *p, unsigned chunk)
 {
-    const struct race_first *f = p->first[chunk];
-    return f[0].set || f[1].set || f[2].set || f[3].set;
+    p->begun |= 1u << chunk;
+    memset(p->first[chunk], 0, sizeof p->first[chunk]);
+    for (unsigned class = 0; class < RACE_CLASSES; class ++)
+        memset(&p->used[class][chunk * CHUNK_WORDS / 16], 0, CHUNK_WORDS / 2);
+    memset(&p->row[chunk * CHUNK_ROWS], 0, CHUNK_ROWS * sizeof p->row[0]);
 }
 
 static void free_parts(struct race_page *p)
@@ -111,13 +132,9 @@ static void free_parts(struct race_page *p)
 
 static void drop_page(struct race_page *p)
 {
-    for (unsigned c = 0; c < PAGE_CHUNKS; c++)
-        if (is_used(p, c)) {
-            memset(p->first[c], 0, sizeof p->first[c]);
-            for (unsigned class = 0; class < RACE_CLASSES; class ++)
-                memset(&p->used[class][c * CHUNK_WORDS / 16], 0, CHUNK_WORDS / 2);
-            memset(&p->unit[c * CHUNK_UNITS], 0, CHUNK_UNITS * sizeof p->unit[0]);
-        }
+    p->begun = 0;
+    for (unsigned k = 0; k < PAGE_WORDS / 64; k++)
+        atomic_store_explicit(&p->settled[k], 0, memory_order_relaxed);
     if (p->bytes)
         memset(p->parted, 0, PAGE_WORDS * sizeof *p->parted);
     p->words = p->bytes = 0;
@@ -202,8 +219,8 @@ bool race_global_anywhere(const struct race_global *g)
 
 /* What a block has read is over when it sets a flag, and no write after a look at the flag can change it: there relaxed
  * loads do without a fence, as in CUB's compactions in place. */
-static bool is_ordered(const struct race_global *g, const struct race_block *b, const struct stamp *before,
-                       const struct stamp *now)
+static inline bool is_ordered(const struct race_global *g, const struct race_block *b, const struct stamp *before,
+                              const struct stamp *now)
 {
     if (before->block == now->block)
         return race_is_ordered(b->clocks, (struct race_stamp){before->clock, before->slot}, now->slot);
@@ -211,8 +228,8 @@ static bool is_ordered(const struct race_global *g, const struct race_block *b, 
     return g->released[before->block - 1] > before->time && (looked ? b->watched : b->acquired) > before->time;
 }
 
-static bool clashes(const struct race_global *g, const struct race_block *b, const struct stamp *before,
-                    const struct stamp *now)
+static inline bool clashes(const struct race_global *g, const struct race_block *b, const struct stamp *before,
+                           const struct stamp *now)
 {
     return before->block && !(before->strong && now->strong) && !is_ordered(g, b, before, now);
 }
@@ -238,7 +255,8 @@ static void found(struct t0_race *r, const struct race_block *b, const struct ra
     t0_race_found(r, &h);
 }
 
-static void add_reader(const struct race_global *g, const struct race_block *b, struct word *w, const struct stamp *now)
+static inline void add_reader(const struct race_global *g, const struct race_block *b, struct word *w,
+                              const struct stamp *now)
 {
     struct stamp *free = NULL;
     for (unsigned k = 0; k < READERS && !free; k++) {
@@ -288,11 +306,16 @@ static void note_use(struct race_page *p, uint32_t word, const struct stamp *now
     note_first(p, word, now, b);
 }
 
-static struct race_page *page_of(struct race_global *g, struct race_block *b, uint64_t number)
+static inline struct race_page *page_of(struct race_global *g, struct race_block *b, uint64_t number)
 {
-    if (!b->page || b->page->number != number)
-        b->page = find_page(g, number);
-    return b->page;
+    struct race_page **page = &b->page[number % RACE_PAGES];
+    if (b->pages_of != g->serial) {
+        memset(b->page, 0, sizeof b->page);
+        b->pages_of = g->serial;
+    }
+    if (!*page || (*page)->number != number)
+        *page = find_page(g, number);
+    return *page;
 }
 
 /* Whole lines of the cache: most accesses touch one. */
@@ -308,13 +331,24 @@ static void *grow_lines(void *old, size_t used, size_t size)
 }
 
 /* What a unit's stamps are at one of its bytes. */
-static void give_lane(const struct unit *u, const struct word *first, unsigned byte, struct word *w)
+static void give_lane(const struct word *u, unsigned byte, struct word *w)
 {
     const unsigned lane = byte >> u->shift;
-    *w = *first;
+    *w = *u;
     w->write.slot = (uint16_t)(w->write.slot + lane);
     for (unsigned j = 0; j < READERS; j++)
         w->read[j].slot = (uint16_t)(w->read[j].slot + lane);
+}
+
+/* A row that is accessed in parts becomes units. */
+static void divide_row(struct race_page *p, uint32_t row)
+{
+    struct word *whole = &p->row[row], *unit = &p->unit[row * ROW_UNITS];
+    if (whole->words)
+        return;
+    for (unsigned k = 0; k < ROW_UNITS; k++)
+        give_lane(whole, k * 4 * UNIT_WORDS, &unit[k]);
+    whole->words = true;
 }
 
 /* The bytes of a word that is accessed in parts, made of what is known of the word; NULL: there is no memory. */
@@ -342,7 +376,7 @@ static struct word *part_word(struct race_page *p, uint32_t word, const struct w
 /* The words of a unit; NULL: there is no memory for them. */
 static struct word *split_unit(struct race_page *p, uint32_t unit)
 {
-    struct unit *u = &p->unit[unit];
+    struct word *u = &p->unit[unit];
     if (u->words)
         return p->word[u->words - 1];
     if (p->words == p->words_room) {
@@ -356,26 +390,72 @@ static struct word *split_unit(struct race_page *p, uint32_t unit)
     struct word *word = p->word[p->words++];
     u->words = (uint16_t)p->words;
     for (unsigned k = 0; k < UNIT_WORDS; k++) {
-        give_lane(u, &u->first, 4 * k, &word[k]);
+        give_lane(u, 4 * k, &word[k]);
         struct word *part = u->used && u->shift < 2 ? part_word(p, unit * UNIT_WORDS + k, &word[k]) : NULL;
         for (unsigned j = 0; j < 4 && part; j++)
-            give_lane(u, &u->first, 4 * k + j, &part[j]);
+            give_lane(u, 4 * k + j, &part[j]);
     }
     u->used = true;
     return word;
+}
+
+/* Whether any further plain read leaves the word as it is. */
+static inline bool is_settled(const struct race_global *g, const struct word *w, const struct stamp *now)
+{
+    return now->kind == T0_READS && !now->strong && !w->write.block && w->read[1].block &&
+           w->read[0].block != w->read[1].block && !w->read[0].strong && !w->read[1].strong && !g->releases;
+}
+
+static inline void settle(struct race_page *p, uint32_t word, unsigned words)
+{
+    _Atomic uint64_t *at = &p->settled[word / 64];
+    const uint64_t bits = (((uint64_t)1 << words) - 1) << word % 64;
+    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) | bits, memory_order_relaxed);
+}
+
+static inline void unsettle(struct race_page *p, uint32_t word, unsigned words)
+{
+    _Atomic uint64_t *at = &p->settled[word / 64];
+    const uint64_t bits = (((uint64_t)1 << words) - 1) << word % 64,
+                   old = atomic_load_explicit(at, memory_order_relaxed);
+    if (old & bits)
+        atomic_store_explicit(at, old & ~bits, memory_order_relaxed);
+}
+
+/* Whether plain reads change nothing of all words of these bytes; they are of the page. */
+static inline bool are_settled(const struct race_global *g, const struct race_page *p, uint64_t address, uint64_t size)
+{
+    const uint32_t end = (uint32_t)(address % (4 * PAGE_WORDS) + size + 3) / 4;
+    if (g->releases)
+        return false;
+    for (uint32_t word = (uint32_t)(address % (4 * PAGE_WORDS)) / 4, next; word < end; word = next) {
+        next = (word & ~63u) + 64;
+        const uint32_t n = (next < end ? next : end) - word;
+        const uint64_t bits = (n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1) << word % 64;
+        if (~atomic_load_explicit(&p->settled[word / 64], memory_order_relaxed) & bits)
+            return false;
+    }
+    return true;
 }
 
 /* Some bytes of a word, a bit each; the page is locked. */
 static void visit_word(struct t0_race *r, struct race_global *g, struct race_block *b, const struct race_access *a,
                        struct race_page *p, uint32_t word, const struct stamp *now, unsigned bytes)
 {
+    if (!is_used(p, word / CHUNK_WORDS))
+        begin_chunk(p, word / CHUNK_WORDS);
+    divide_row(p, word / ROW_WORDS);
     struct word *w = split_unit(p, word / UNIT_WORDS);
     note_use(p, word, now, b, bytes);
+    if (now->kind != T0_READS)
+        unsettle(p, word, 1);
     if (!w)
         return;
     w += word % UNIT_WORDS;
     if (bytes == 15 && !(p->parted && p->parted[word])) {
         visit(r, g, b, a, w, now, 4);
+        if (is_settled(g, w, now))
+            settle(p, word, 1);
         return;
     }
     struct word *part = part_word(p, word, w);
@@ -406,6 +486,9 @@ void race_global_access(struct t0_race *r, struct race_global *g, struct race_bl
         struct race_page *p = page_of(g, b, at / 4 / PAGE_WORDS);
         if (!p)
             return;
+        if (now.kind == T0_READS && !now.strong && at % (4 * PAGE_WORDS) + a->size <= 4 * PAGE_WORDS &&
+            are_settled(g, p, at, end - at))
+            return;
         pthread_mutex_lock(&p->lock);
         do {
             const uint64_t from = at < a->address ? a->address : at, to = at + 4 < end ? at + 4 : end;
@@ -417,61 +500,110 @@ void race_global_access(struct t0_race *r, struct race_global *g, struct race_bl
     }
 }
 
-/* Whether what happens to the first word of a unit happens to all: without a hazard, which is told word by word. */
-static bool is_alike(const struct race_global *g, const struct race_block *b, const struct unit *u,
-                     const struct stamp *now, unsigned shift)
+/* An access of all of a unit: where the lanes are those that used it before, or none of them is, all of it fares alike.
+ * False: it is looked at word by word, as there may be a hazard. */
+static inline bool use_unit(const struct race_global *g, const struct race_block *b, struct word *u,
+                            const struct stamp *now, unsigned shift)
 {
-    const struct word *w = &u->first;
-    if (!u->used)
+    if (!u->used) {
+        u->shift = (uint8_t)shift;
+        u->used = true;
+        *(now->kind == T0_READS ? &u->read[0] : &u->write) = *now;
         return true;
-    return !u->words && u->shift == shift && !clashes(g, b, &w->write, now) &&
-           (now->kind == T0_READS || (!clashes(g, b, &w->read[0], now) && !clashes(g, b, &w->read[1], now)));
+    }
+    if (u->words || u->shift != shift || clashes(g, b, &u->write, now))
+        return false;
+    if (now->kind == T0_READS) {
+        add_reader(g, b, u, now);
+        return true;
+    }
+    if (clashes(g, b, &u->read[0], now) || clashes(g, b, &u->read[1], now))
+        return false;
+    u->read[0].block = u->read[1].block = 0;
+    u->write = *now;
+    return true;
 }
 
-/* 1 << shift bytes a lane, of a warp that is even: where the lanes of a unit are those that used it before, or none of
- * them is, all of it fares alike. */
-void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
-                              const struct race_access *a, unsigned lanes)
+/* Bytes from `at` to `end`, which lie in one page. a is the first lane's, `now` at first, too. */
+static void use_page(struct t0_race *r, struct race_global *g, struct race_block *b, const struct race_access *a,
+                     struct race_page *p, uint64_t at, uint64_t end, struct stamp *now)
 {
-    enum { UNIT = 4 * UNIT_WORDS };
+    enum { UNIT = 4 * UNIT_WORDS, ROW = 4 * ROW_WORDS };
     const unsigned shift = (unsigned)__builtin_ctz(a->size);
-    struct stamp now = stamp_of(g, b, block, a);
+    const bool reads = now->kind == T0_READS;
+    uint64_t *used = p->used[race_class((enum t0_access_kind)now->kind, now->strong)];
     struct race_access one = *a;
-    const uint64_t end = a->address + (uint64_t)lanes * a->size;
-    const unsigned class = race_class((enum t0_access_kind)now.kind, now.strong);
-    struct race_page *p = NULL;
-    for (uint64_t at = a->address, next; at < end; at = next) {
-        if (!p || at / 4 % PAGE_WORDS == 0) {
-            if (p)
-                pthread_mutex_unlock(&p->lock);
-            if (!(p = page_of(g, b, at / 4 / PAGE_WORDS)))
-                return;
-            pthread_mutex_lock(&p->lock);
-        }
-        const uint32_t word = at / 4 % PAGE_WORDS, first = (uint32_t)(at - a->address) >> shift;
-        struct unit *u = &p->unit[word / UNIT_WORDS];
+    for (uint64_t next; at < end; at = next) {
+        const uint32_t word = at / 4 % PAGE_WORDS, lane = (uint32_t)(at - a->address) >> shift;
+        struct word *u = &p->unit[word / UNIT_WORDS];
         next = (at & ~(uint64_t)(UNIT - 1)) + UNIT;
         next = next < end ? next : end;
-        now.slot = (uint16_t)(a->slot + first);
-        if (next - at == UNIT && (at - a->address) % a->size == 0 && is_alike(g, b, u, &now, shift)) {
-            visit(r, g, b, a, &u->first, &now, UNIT);
-            u->shift = (uint8_t)shift;
-            u->used = true;
-            p->used[class][word / 16] |= (uint64_t)UINT32_MAX << 4 * (word % 16);
-            note_first(p, word, &now, b);
+        now->slot = (uint16_t)(a->slot + lane);
+        if (!is_used(p, word / CHUNK_WORDS))
+            begin_chunk(p, word / CHUNK_WORDS);
+        struct word *row = &p->row[word / ROW_WORDS];
+        if (word % ROW_WORDS == 0 && end - at >= ROW && (at - a->address) % a->size == 0 && !row->words &&
+            use_unit(g, b, row, now, shift)) {
+            used[word / 16] = used[word / 16 + 1] = UINT64_MAX;
+            note_first(p, word, now, b);
+            if (!reads)
+                unsettle(p, word, ROW_WORDS);
+            else if (is_settled(g, row, now))
+                settle(p, word, ROW_WORDS);
+            next = at + ROW;
+            continue;
+        }
+        divide_row(p, word / ROW_WORDS);
+        if (next - at == UNIT && (at - a->address) % a->size == 0 && use_unit(g, b, u, now, shift)) {
+            used[word / 16] |= (uint64_t)UINT32_MAX << 4 * (word % 16);
+            note_first(p, word, now, b);
+            if (!reads)
+                unsettle(p, word, UNIT_WORDS);
+            else if (is_settled(g, u, now))
+                settle(p, word, UNIT_WORDS);
             continue;
         }
         for (uint64_t k = at, stop; k < next; k = stop) {
-            const unsigned lane = (unsigned)(k - a->address) >> shift;
+            one.lane = a->lane + (unsigned)((k - a->address) >> shift);
+            one.address = a->address + ((k - a->address) & ~(uint64_t)(a->size - 1));
             stop = a->size < 4 ? k + a->size : (k & ~(uint64_t)3) + 4;
-            now.slot = (uint16_t)(a->slot + lane);
-            one.lane = a->lane + lane;
-            one.address = a->address + ((uint64_t)lane << shift);
-            visit_word(r, g, b, &one, p, (uint32_t)(k / 4 % PAGE_WORDS), &now, ((1u << (stop - k)) - 1) << k % 4);
+            now->slot = (uint16_t)(a->slot + one.lane - a->lane);
+            visit_word(r, g, b, &one, p, (uint32_t)(k / 4 % PAGE_WORDS), now, ((1u << (stop - k)) - 1) << k % 4);
         }
     }
-    if (p)
+}
+
+/* 1 << shift bytes a lane, of a warp that is even. */
+void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
+                              const struct race_access *a, unsigned lanes)
+{
+    struct stamp now = stamp_of(g, b, block, a);
+    const uint64_t end = a->address + (uint64_t)lanes * a->size;
+    for (uint64_t at = a->address, next; at < end; at = next) {
+        struct race_page *p = page_of(g, b, at / 4 / PAGE_WORDS);
+        next = (at / (4 * PAGE_WORDS) + 1) * (4 * PAGE_WORDS);
+        next = next < end ? next : end;
+        if (!p)
+            return;
+        if (now.kind == T0_READS && !now.strong && are_settled(g, p, at, next - at))
+            continue;
+        pthread_mutex_lock(&p->lock);
+        use_page(r, g, b, a, p, at, next, &now);
         pthread_mutex_unlock(&p->lock);
+    }
+}
+
+uint32_t race_global_unsettled(struct race_global *g, struct race_block *b, const uint64_t *address, uint32_t lanes,
+                               uint32_t size)
+{
+    uint32_t left = 0;
+    for (uint32_t todo = lanes; todo; todo &= todo - 1) {
+        const unsigned l = (unsigned)__builtin_ctz(todo);
+        const struct race_page *p = page_of(g, b, address[l] / 4 / PAGE_WORDS);
+        const bool over = address[l] % (4 * PAGE_WORDS) + size > 4 * PAGE_WORDS;
+        left |= (uint32_t)(!p || over || !are_settled(g, p, address[l] & ~(uint64_t)3, address[l] % 4 + size)) << l;
+    }
+    return left;
 }
 
 static void close_chunk(struct t0_race *r, const struct race_page *p, unsigned chunk)

@@ -135,11 +135,18 @@ static void drop_record(struct record **link)
 /* Which classes race with which: 0 reads, 1 writes, 2 strong reads, 3 strong writes. */
 static const uint8_t clashing[RACE_CLASSES] = {[0] = 1 << 1 | 1 << 3, [1] = 0xf, [2] = 1 << 1, [3] = 1 << 0 | 1 << 1};
 
+/* The pieces of memory that one operation touched ask for the same pairs, one behind the other; under `lock`. */
 static bool is_ordered(uint32_t before, uint32_t now)
 {
+    static uint32_t last_before, last_now;
+    static bool ordered;
+    if (before == last_before && now == last_now)
+        return ordered;
     pthread_mutex_lock(&ops_lock);
     const struct op *a = find_op(before), *b = find_op(now);
-    const bool ordered = !a || !b || hooks->ordered(a->user, b->user);
+    ordered = !a || !b || hooks->ordered(a->user, b->user);
+    last_before = a && b ? before : 0;
+    last_now = now;
     pthread_mutex_unlock(&ops_lock);
     return ordered;
 }

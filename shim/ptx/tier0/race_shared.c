@@ -1,5 +1,7 @@
 /* Racecheck: the shadow of shared memory. Whatever is older than the last barrier of all threads orders nothing any
- * more, so that most accesses meet an empty cell, or one whose readers stay what they are. */
+ * more, so that most accesses meet an empty word, or one whose readers stay what they are. Between two barriers most
+ * threads have the clock of the first one: what such threads did fits into a word's sixteen bytes, and only where
+ * somebody has another clock, or bytes differ, it is taken to a cell. */
 #include "ptx/tier0/race.h"
 
 #include <stdlib.h>
@@ -19,17 +21,32 @@ struct race_cell {
     uint32_t latest;                      /* clock; before the floor nothing in here counts */
 };
 
+/* Plain accesses of a whole word by threads whose clock is the floor's: `latest`. */
+struct race_word {
+    uint32_t latest;               /* as a cell's */
+    uint32_t write, read[READERS]; /* packed; write IN_CELL: the cell has all of it */
+};
+enum { PC_BITS = 21 };
+#define IN_CELL 0x7fffffffu
+#define PACKED 0x80000000u
+static uint32_t pack(uint32_t slot, uint32_t pc) { return PACKED | slot << PC_BITS | pc; }
+static uint32_t slot_of(uint32_t packed) { return packed >> PC_BITS & 1023; }
+_Static_assert(T0_MAX_WARPS *LIR_LANES <= 1024, "slots of a block have ten bits");
+
 bool race_cells_new(struct race_block *r)
 {
     r->cell = calloc((size_t)r->blocks * r->words + 1, sizeof *r->cell);
-    if (r->blocks == 1)
-        r->tag = calloc(r->words + 1, sizeof *r->tag);
-    return r->cell && (r->tag || r->blocks > 1);
+    if (r->blocks > 1)
+        return r->cell;
+    r->tag = calloc(r->words + 1, sizeof *r->tag);
+    r->word = calloc(r->words + 1, sizeof *r->word);
+    return r->cell && r->tag && r->word;
 }
 
 void race_cells_free(struct race_block *r)
 {
     free(r->cell);
+    free(r->word);
     free(r->tag);
     free(r->split);
 }
@@ -135,6 +152,68 @@ static void visit(const struct race_now *n, struct race_cell *c, const uint8_t *
         c->write[1].clock = 0;
 }
 
+/* ---- words -------------------------------------------------------------------------------------- */
+
+static struct epoch unpack(uint32_t packed, uint32_t clock, uint8_t kind)
+{
+    const bool any = packed & PACKED;
+    return (struct epoch){any ? clock : 0, packed & ((1u << PC_BITS) - 1), slot_of(packed), 0, kind};
+}
+
+/* The cell of a word takes over. */
+static void take_to_cell(struct race_block *r, uint64_t word)
+{
+    struct race_word *v = r->word ? &r->word[word] : NULL;
+    struct race_cell *c = &r->cell[word];
+    if (!v || v->write == IN_CELL)
+        return;
+    c->write[0] = unpack(v->write, v->latest, T0_WRITES);
+    c->write[1].clock = 0;
+    for (unsigned k = 0; k < READERS; k++)
+        c->read[k] = unpack(v->read[k], v->latest, T0_READS);
+    c->latest = v->latest;
+    v->write = IN_CELL;
+}
+
+/* Whether plain accesses by an even warp's lanes may be told by words. */
+static inline bool uses_words(const struct race_block *r, uint32_t slot, uint32_t pc)
+{
+    return r->word && race_is_even(r->clocks, slot) && r->clocks->clock[slot] == r->clocks->floor && pc >> PC_BITS == 0;
+}
+
+/* A plain access by a lane of such a warp; false: it is the cell's, as there may be a hazard. As visit and add_reader
+ * do it, where nobody is over but the thread itself. */
+static inline bool use_word(struct race_block *r, uint64_t word, uint32_t me, bool reads)
+{
+    struct race_word *v = &r->word[word];
+    const uint32_t floor = r->clocks->floor, slot = slot_of(me);
+    if (v->latest < floor) {
+        *v = (struct race_word){floor, reads ? 0 : me, {reads ? me : 0, 0}};
+        return true;
+    }
+    if (v->latest > floor || v->write == IN_CELL || (v->write && slot_of(v->write) != slot))
+        return false;
+    if (!reads) {
+        if ((v->read[0] && slot_of(v->read[0]) != slot) || (v->read[1] && slot_of(v->read[1]) != slot))
+            return false;
+        *v = (struct race_word){floor, me, {0, 0}};
+        r->tag[word] = 0;
+        return true;
+    }
+    if (!v->read[0] || slot_of(v->read[0]) == slot)
+        v->read[0] = me;
+    else if (!v->read[1] || slot_of(v->read[1]) == slot ||
+             slot_of(v->read[0]) / LIR_LANES == slot_of(v->read[1]) / LIR_LANES)
+        v->read[1] = me;
+    else
+        return true;
+    if (!v->write && v->read[1]) {
+        const uint32_t a = slot_of(v->read[0]) / LIR_LANES, b = slot_of(v->read[1]) / LIR_LANES;
+        r->tag[word] = (uint64_t)floor << 32 | (a == b ? 1u << a : ~0u);
+    }
+    return true;
+}
+
 /* ---- tags -------------------------------------------------------------------------------------- */
 
 /* Of a word that nobody has written since the last barrier of all: that barrier's clock, and behind it a bit for each
@@ -175,17 +254,36 @@ static bool is_settled(const struct race_block *r, uint32_t warp, uint32_t mask,
     return !(bad & look);
 }
 
-/* Lanes of an even warp read a word that nobody has used since the barrier: as the first and the last of them would. */
-static void begin_word(struct race_block *r, uint32_t slot, uint32_t mask, uint64_t word, uint32_t pc)
+static bool is_settled_place(const struct race_block *r, uint64_t want, uint64_t look, uint64_t offset, uint32_t words)
 {
-    const uint32_t clock = race_now(r->clocks, slot).clock, first = (uint32_t)__builtin_ctz(mask);
-    const uint32_t last = 31 - (uint32_t)__builtin_clz(mask);
-    struct race_cell *c = &r->cell[word];
-    c->write[0].clock = c->write[1].clock = 0;
-    c->read[0] = (struct epoch){clock, pc, slot + first, 0, T0_READS};
-    c->read[1] = (struct epoch){first == last ? 0 : clock, pc, slot + last, 0, T0_READS};
-    c->latest = clock;
-    r->tag[word] = tag_of(r, c);
+    uint64_t bad = 0;
+    for (uint32_t k = 0; k < words; k++)
+        bad |= r->tag[offset / 4 + k] ^ want;
+    return !(bad & look);
+}
+
+/* Half of the lanes read from `first` on at equal distances; false: it is the cell's. */
+static bool use_half(struct race_block *r, uint32_t slot, uint32_t lanes, uint64_t first, int64_t stride,
+                     uint32_t words, uint32_t pc)
+{
+    bool done = true;
+    const uint32_t floor = r->clocks->floor;
+    if (!stride && words == 1 && lanes & (lanes - 1) && r->word[first / 4].latest < floor) { /* what use_word would */
+        const uint32_t a = slot + (uint32_t)__builtin_ctz(lanes), b = slot + 31 - (uint32_t)__builtin_clz(lanes);
+        r->word[first / 4] = (struct race_word){floor, 0, {pack(a, pc), pack(b, pc)}};
+        r->tag[first / 4] = (uint64_t)floor << 32 | 1u << a / LIR_LANES;
+        return true;
+    }
+    if (!stride && lanes) { /* the first and the last decide, but of what one of them has written */
+        for (uint32_t k = 0; k < words; k++)
+            if (r->word[first / 4 + k].latest >= floor && r->word[first / 4 + k].write)
+                return false;
+        lanes = (lanes & (0u - lanes)) | 1u << (31 - (uint32_t)__builtin_clz(lanes));
+    }
+    T0_FOR_LANES(l, lanes)
+    for (uint32_t k = 0; k < words && done; k++)
+        done = use_word(r, first / 4 + (uint64_t)(stride / 4 * (int64_t)l) + k, pack(slot + l, pc), true);
+    return done;
 }
 
 bool t0_race_shared_read(struct t0_warp *w, uint32_t mask, uint64_t low, uint64_t high, int64_t stride, uint32_t size,
@@ -197,20 +295,20 @@ bool t0_race_shared_read(struct t0_warp *w, uint32_t mask, uint64_t low, uint64_
     if (!r || !r->tag || !race_is_even(r->clocks, slot) || !race_is_unknown(r->clocks, slot) ||
         ((uint64_t)stride | size | first[0] | first[1]) & 3)
         return false;
+    const bool by_words = uses_words(r, slot, pc);
     const uint64_t want = settled_tag(r->clocks), look = settled_bits(r->clocks, w->index),
                    end = 4 * (uint64_t)r->words;
-    uint64_t bad = 0;
-    if (!stride && low == high && words == 1 && low < end && r->cell[low / 4].latest < r->clocks->floor &&
-        !r->cell[low / 4].split) {
-        begin_word(r, slot, mask, low / 4, pc);
-        return true;
-    }
     for (unsigned h = 0; h < 2; h++) {
         const uint64_t last = first[h] + (uint64_t)(stride * most);
         if (first[h] >= end || size > end - first[h] || last >= end || size > end - last)
             return false;
+    }
+    if (!stride && low == high)
+        return is_settled_place(r, want, look, low, words) || (by_words && use_half(r, slot, mask, low, 0, words, pc));
+    for (unsigned h = 0; h < 2; h++) {
         const uint64_t *tag = r->tag + first[h] / 4;
         const uint32_t lanes = mask >> 16 * h & 0xffff;
+        uint64_t bad = 0;
         if (lanes == 0xffff && stride == 4 && words == 1) /* a fixed count, so that compilers make vectors of it */
             for (unsigned l = 0; l <= most; l++)
                 bad |= tag[l] ^ want;
@@ -218,7 +316,7 @@ bool t0_race_shared_read(struct t0_warp *w, uint32_t mask, uint64_t low, uint64_
             T0_FOR_LANES(l, stride ? lanes : lanes != 0)
         for (uint32_t k = 0; k < words; k++)
             bad |= tag[stride / 4 * (int64_t)l + k] ^ want;
-        if (bad & look)
+        if (bad & look && !(by_words && use_half(r, slot + 16 * h, lanes, first[h], stride, words, pc)))
             return false;
     }
     return true;
@@ -229,6 +327,7 @@ bool t0_race_shared_read(struct t0_warp *w, uint32_t mask, uint64_t low, uint64_
 static struct race_cell *split_cell(struct race_block *r, struct race_cell *c)
 {
     if (!c->split) {
+        take_to_cell(r, (uint64_t)(c - r->cell));
         if (r->splits + 4 > r->splits_room) {
             const uint32_t more = r->splits_room ? 2 * r->splits_room : 256;
             struct race_cell *p = realloc(r->split, more * sizeof *p);
@@ -243,6 +342,8 @@ static struct race_cell *split_cell(struct race_block *r, struct race_cell *c)
             r->split[r->splits + k] = *c;
         c->split = r->splits + 1;
         r->splits += 4;
+        if (r->word)
+            r->word[c - r->cell].latest = UINT32_MAX; /* for ever */
     }
     return &r->split[c->split - 1];
 }
@@ -253,7 +354,9 @@ static void access_word(const struct race_now *n, struct race_cell *c, const uin
     struct race_block *r = n->r;
     const uint32_t floor = r->clocks->floor;
     const uint64_t word = (uint64_t)(c - r->cell);
-    const bool own = n->e.slot == n->thread, unwritten = c->write[0].clock < floor && c->write[1].clock < floor;
+    const bool own = n->e.slot == n->thread;
+    take_to_cell(r, word);
+    const bool unwritten = c->write[0].clock < floor && c->write[1].clock < floor;
     if (own && c->latest < floor) {
         c->latest = n->e.clock;
         begin_cell(n, c);
@@ -263,8 +366,10 @@ static void access_word(const struct race_now *n, struct race_cell *c, const uin
     } else {
         visit(n, c, memory, first, 4);
     }
-    if (r->tag)
+    if (r->tag) {
         r->tag[word] = n->e.kind == T0_READS ? tag_of(r, c) : 0;
+        r->word[word].latest = c->latest;
+    }
 }
 
 static void access(const struct race_now *n, uint32_t size, uint32_t rank, uint64_t offset)
@@ -272,11 +377,16 @@ static void access(const struct race_now *n, uint32_t size, uint32_t rank, uint6
     struct race_block *r = n->r;
     const uint8_t *memory = n->w->block->cluster->base + rank * LIR_CLUSTER_STRIDE;
     const uint64_t end = offset + size;
+    const bool quick = !n->e.strong && n->e.kind != T0_UPDATES && n->e.slot == n->thread &&
+                       uses_words(r, n->thread, n->e.pc);
+    const uint32_t me = quick ? pack(n->thread, n->e.pc) : 0;
     for (uint64_t at = offset, next; at < end && at / 4 < r->words; at = next) {
         struct race_cell *c = &r->cell[(uint64_t)rank * r->words + at / 4];
         next = (at & ~(uint64_t)3) + 4;
         next = next < end ? next : end;
         if (next - at == 4 && !c->split) {
+            if (quick && use_word(r, at / 4, me, n->e.kind == T0_READS))
+                continue;
             access_word(n, c, memory + at, (uint32_t)(at - offset));
             continue;
         }
@@ -316,12 +426,14 @@ void t0_race_shared(struct t0_warp *w, const struct lir_insn *i, unsigned lane, 
 
 /* Of lanes that read the same words, those that decide what is left of it: the first, the last two, and who is there
  * already (add_reader: the others come and go). All of them where the words have been written or are split. */
-static uint32_t readers_that_count(const struct race_block *r, uint32_t lanes, uint32_t first_slot, uint64_t offset,
+static uint32_t readers_that_count(struct race_block *r, uint32_t lanes, uint32_t first_slot, uint64_t offset,
                                    uint32_t size)
 {
     const uint32_t last = 31 - (uint32_t)__builtin_clz(lanes), rest = lanes & ~(1u << last);
     const uint32_t floor = r->clocks->floor;
     uint32_t count = 1u << last | (lanes & (0u - lanes));
+    for (uint64_t at = offset / 4; at < (offset + size) / 4 && at < r->words; at++)
+        take_to_cell(r, at);
     if (size == 4 && !r->cell[offset / 4].split && r->cell[offset / 4].latest < floor)
         return count;
     count |= rest ? 1u << (31 - __builtin_clz(rest)) : 0;
@@ -346,6 +458,40 @@ static uint32_t with_same_address(uint32_t lanes, const uint64_t *offset)
     return same;
 }
 
+/* A row of plain accesses of whole words by a warp that words tell of; lanes that are left are the cells'. */
+static uint32_t use_words(struct race_block *r, const struct t0_row *row, const uint64_t *offset, uint32_t slot,
+                          uint32_t pc)
+{
+    const bool reads = row->kind == T0_READS;
+    const uint32_t words = row->size / 4, floor = r->clocks->floor, mask = row->mask;
+    uint32_t left = 0, touched = 0;
+    if (mask == ~0u && words == 1 && row->bounded && offset[1] - offset[0] == 4 && offset[31] - offset[0] == 124 &&
+        offset[16] - offset[0] == 64) {
+        struct race_word *v = &r->word[offset[0] / 4];
+        for (unsigned l = 0; l < LIR_LANES; l++)
+            touched |= v[l].latest >= floor;
+        const uint32_t first = pack(slot, pc);
+        for (unsigned l = 0; l < LIR_LANES && !touched; l++) {
+            const uint32_t me = first + (l << PC_BITS);
+            v[l] = (struct race_word){floor, reads ? 0 : me, {reads ? me : 0, 0}};
+        }
+        if (!touched)
+            return 0;
+    }
+    T0_FOR_LANES(l, mask)
+    {
+        /* Of lanes that read one place which nobody has written the first and the last decide. */
+        if (reads && words == 1 && l && l < LIR_LANES - 1 && (mask >> (l - 1) & 7) == 7 && offset[l - 1] == offset[l] &&
+            offset[l + 1] == offset[l] && !r->word[offset[l] / 4].write)
+            continue;
+        bool done = true;
+        for (uint32_t k = 0; k < words && done; k++)
+            done = use_word(r, offset[l] / 4 + k, pack(slot + l, pc), reads);
+        left |= (uint32_t)!done << l;
+    }
+    return left;
+}
+
 void t0_race_shared_row(struct t0_warp *w, const struct lir_insn *i, const struct t0_row *row, const uint64_t *offset)
 {
     struct race_block *r = race_state_of(w);
@@ -356,9 +502,12 @@ void t0_race_shared_row(struct t0_warp *w, const struct lir_insn *i, const struc
     const bool plain = row->kind == T0_READS && r->tag && row->whole && race_is_even(r->clocks, first_slot);
     if (plain && race_is_unknown(r->clocks, first_slot) && is_settled(r, w->index, row->mask, offset, row->size / 4))
         return;
+    const uint32_t pc = (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn));
+    const bool by_words = row->whole && !row->strong && row->kind != T0_UPDATES && uses_words(r, first_slot, pc);
     w->at = i;
     struct race_now n = now_of(w, r, i, 0, &p);
-    for (uint32_t left = row->mask, lanes; left; left &= ~lanes) {
+    for (uint32_t left = by_words ? use_words(r, row, offset, first_slot, pc) : row->mask, lanes; left;
+         left &= ~lanes) {
         lanes = plain ? with_same_address(left, offset) : left & (0u - left);
         const uint32_t first = (uint32_t)__builtin_ctz(lanes);
         const uint32_t those = lanes & (lanes - 1) ? readers_that_count(r, lanes, first_slot, offset[first], row->size)
@@ -369,8 +518,8 @@ void t0_race_shared_row(struct t0_warp *w, const struct lir_insn *i, const struc
             n.thread = n.e.slot = first_slot + l;
             n.e.clock = race_now(r->clocks, first_slot + l).clock;
             access(&n, row->size, rank, offset[l]);
-            if (row->strong && row->kind != T0_READS)
-                t0_race_release(w, l, rank * LIR_CLUSTER_STRIDE + offset[l]);
+            if (row->strong && row->kind != T0_READS && r->listens)
+                t0_race_release_shared(w, l, rank * LIR_CLUSTER_STRIDE + offset[l]);
         }
     }
 }

@@ -73,7 +73,7 @@ void t0_tools_access(struct t0_warp *w, const struct lir_insn *i, unsigned lane,
             return;
         t0_race_shared(w, i, lane, p, rank, offset);
         if (p->strong && p->kind != T0_READS)
-            t0_race_release(w, lane, rank * LIR_CLUSTER_STRIDE + offset);
+            t0_race_release_shared(w, lane, rank * LIR_CLUSTER_STRIDE + offset);
         return;
     }
     if (p->shared || is_private(w, p->address))
@@ -117,6 +117,19 @@ static void find_bounds(struct t0_row *row)
         row->low = at < row->low ? at : row->low;
         row->high = at > row->high ? at : row->high;
     }
+}
+
+bool t0_tools_race_span(struct t0_warp *w, const struct lir_insn *i, uint64_t first, uint32_t size,
+                        enum t0_access_kind kind)
+{
+    const struct t0_block *b = w->block;
+    const uint64_t end = first + (uint64_t)LIR_LANES * size;
+    return end > first &&
+           where_is(first, end, b->cluster->base, (uint64_t)b->cluster->size << LIR_CLUSTER_SHIFT) == OUTSIDE &&
+           where_is(first, end, w->shared, w->shared_size) == OUTSIDE &&
+           where_is(first, end, b->local, b->local_room) == OUTSIDE &&
+           where_is(first, end, b->regs, b->regs_room) == OUTSIDE &&
+           where_is(first, end, w->params, b->rec->param_size) == OUTSIDE && t0_race_flat_span(w, i, first, size, kind);
 }
 
 /* Rows that lie in the block's own shared memory or in global memory as a whole; others lane by lane. */

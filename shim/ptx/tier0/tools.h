@@ -31,6 +31,9 @@ void t0_tools_begin(struct t0_block *b); /* before its first warp; the blocks of
 void t0_tools_access(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p,
                      unsigned tools);
 void t0_tools_race_row(struct t0_warp *w, const struct lir_insn *i, struct t0_row *row); /* racecheck alone */
+/* The same of 32 lanes that lie side by side from `first` on, plain accesses; false: it is to be told as a row. */
+bool t0_tools_race_span(struct t0_warp *w, const struct lir_insn *i, uint64_t first, uint32_t size,
+                        enum t0_access_kind kind);
 void t0_tools_done(struct t0_warp *w, const struct lir_insn *i, unsigned lane,
                    const struct t0_part *p); /* it is made */
 /* The running lanes go on from a collective; `forced`: without those that never came. */
@@ -78,6 +81,8 @@ void t0_race_shared_row(struct t0_warp *w, const struct lir_insn *i, const struc
 bool t0_race_shared_read(struct t0_warp *w, uint32_t mask, uint64_t low, uint64_t high, int64_t stride, uint32_t size,
                          uint32_t pc);
 void t0_race_flat_row(struct t0_warp *w, const struct lir_insn *i, const struct t0_row *row);
+bool t0_race_flat_span(struct t0_warp *w, const struct lir_insn *i, uint64_t first, uint32_t size,
+                       enum t0_access_kind kind);
 void t0_race_collective(struct t0_warp *w, uint32_t lanes);
 void t0_race_arrive(struct t0_warp *w, uint32_t id);
 void t0_race_released(struct t0_block *b, const struct t0_warp *w, uint32_t id);
@@ -88,6 +93,7 @@ void t0_race_lost(struct t0_block *b); /* what orders it is not known: it is loo
 void t0_race_group(struct t0_warp *w, const struct lir_insn *i);
 /* By an object in shared memory (its host address), or, if it is global, by a word there. */
 void t0_race_release(struct t0_warp *w, unsigned lane, uint64_t object);
+void t0_race_release_shared(struct t0_warp *w, unsigned lane, uint64_t object); /* of an access by itself */
 void t0_race_acquire(struct t0_warp *w, unsigned lane, uint64_t object);
 void t0_race_copies(struct t0_warp *w, unsigned lane, uint64_t object);
 enum { T0_RACE_ANYWHERE = 8 }; /* in place of an address: words that have several of them */
