@@ -32,7 +32,7 @@ static void lower(const struct ptx_module *m, const char *kernel)
         lir_image_bind(image, k, 4096);
     struct t0_module *t = t0_module_load(image, size, &env, &why);
     if (!t) {
-        fprintf(stderr, "%s: image does not load: %s\n", kernel, why);
+        fprintf(stderr, "%s: image does not load: %s\n", kernel, why ? why : "out of memory");
         abort();
     }
     t0_module_unload(t);
