@@ -3,58 +3,12 @@
  * others: the launch counts releases, an access is stamped with the count, and a block that acquires from a word learns
  * the count of the release there. An access is ordered before another block's if its block has released since and the
  * other has acquired since: that takes some pairs for ordered which are not, and none the other way round. */
-#include "ptx/tier0/race.h"
+#include "ptx/tier0/race_page.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_WORDS = 1024, READERS = 2, BUCKETS = 1 << 14, WORDS_WATCHED = 1 << 14 };
-enum { PAGE_CHUNKS = PAGE_WORDS * 4 / RACE_CHUNK, CHUNK_WORDS = RACE_CHUNK / 4 };
-enum { UNIT_WORDS = 8, PAGE_UNITS = PAGE_WORDS / UNIT_WORDS };
-enum {
-    ROW_UNITS = 4,
-    ROW_WORDS = ROW_UNITS * UNIT_WORDS,
-    PAGE_ROWS = PAGE_WORDS / ROW_WORDS,
-    CHUNK_ROWS = CHUNK_WORDS / ROW_WORDS
-};
-
-struct stamp {
-    uint32_t time;  /* releases of the launch before it */
-    uint32_t block; /* the cluster's first one, and 1; 0: none */
-    uint32_t pc, clock;
-    uint16_t slot; /* of the thread in its cluster */
-    uint8_t kind : 2, strong : 1;
-};
-/* A word, or a byte of one that is accessed in parts; a line of the cache. A unit is a piece that has only been accessed
- * as a whole, by lanes side by side: the first one's stamps stand for all, whose slots count up, one every 1 << shift
- * bytes. Others are split into words of their own. A row is the same of four units: those of a row that has not been
- * divided hold nothing. */
-struct word {
-    struct stamp write, read[READERS];
-    uint16_t
-        words; /* of a unit: where they are in the page's, and 1; 0: it is not split; of a row: whether it is divided */
-    uint8_t shift;
-    bool used;
-};
-_Static_assert(sizeof(struct word) == 64, "a line");
-struct race_page {
-    _Alignas(64) struct word row[PAGE_ROWS];
-    struct word unit[PAGE_UNITS];
-    uint64_t used[RACE_CLASSES][PAGE_WORDS / 16]; /* bytes that were accessed, a bit each */
-    /* Words that two blocks have read and nobody has written, so that plain reads change nothing while no block
-     * orders another. Whoever looks holds no lock: both blocks race with a write that comes meanwhile. */
-    _Atomic uint64_t settled[PAGE_WORDS / 64];
-    uint32_t begun; /* chunks that have been accessed, a bit each; what is of others may be an earlier launch's */
-    uint64_t number;
-    struct race_page *next;
-    pthread_mutex_t lock;
-    struct race_first first[PAGE_CHUNKS][RACE_CLASSES];
-    struct word (*word)[UNIT_WORDS]; /* of units that are split */
-    struct word (*byte)[4];          /* of words that are accessed in parts */
-    unsigned words, words_room, bytes, bytes_room;
-    uint16_t *parted; /* of each word: where its bytes are, and 1; NULL: none is */
-};
-
+enum { BUCKETS = 1 << 14, WORDS_WATCHED = 1 << 14 };
 struct race_global {
     uint64_t serial; /* unique */
     uint64_t blocks;
@@ -81,80 +35,6 @@ struct race_global *race_global_new(uint64_t blocks, uint32_t cluster)
     return NULL;
 }
 
-/* Pages of launches that are over: most programs launch again, and fresh memory would cost more than this. */
-enum { SPARE_BYTES = 256 << 20 };
-static struct race_page *spare;
-static size_t spare_bytes;
-static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static size_t bytes_of(const struct race_page *p)
-{
-    return sizeof *p + p->words_room * sizeof *p->word + p->bytes_room * sizeof *p->byte;
-}
-
-/* A page without any access. */
-static struct race_page *new_page(void)
-{
-    pthread_mutex_lock(&spare_lock);
-    struct race_page *p = spare;
-    if (p) {
-        spare = p->next;
-        spare_bytes -= bytes_of(p);
-    }
-    pthread_mutex_unlock(&spare_lock);
-    if (!p && (p = aligned_alloc(_Alignof(struct race_page), sizeof *p))) {
-        memset(p, 0, sizeof *p);
-        pthread_mutex_init(&p->lock, NULL);
-    }
-    return p;
-}
-
-static bool is_used(const struct race_page *p, unsigned chunk) { return p->begun >> chunk & 1; }
-
-/* What another launch has left there goes when it is needed: it has to be fetched only once. */
-static void begin_chunk(struct race_page *p, unsigned chunk)
-{
-    p->begun |= 1u << chunk;
-    memset(p->first[chunk], 0, sizeof p->first[chunk]);
-    for (unsigned class = 0; class < RACE_CLASSES; class ++)
-        memset(&p->used[class][chunk * CHUNK_WORDS / 16], 0, CHUNK_WORDS / 2);
-    memset(&p->row[chunk * CHUNK_ROWS], 0, CHUNK_ROWS * sizeof p->row[0]);
-}
-
-static void free_parts(struct race_page *p)
-{
-    free(p->word);
-    free(p->byte);
-    p->word = NULL;
-    p->byte = NULL;
-    p->words_room = p->bytes_room = 0;
-}
-
-static void drop_page(struct race_page *p)
-{
-    p->begun = 0;
-    for (unsigned k = 0; k < PAGE_WORDS / 64; k++)
-        atomic_store_explicit(&p->settled[k], 0, memory_order_relaxed);
-    if (p->bytes)
-        memset(p->parted, 0, PAGE_WORDS * sizeof *p->parted);
-    p->words = p->bytes = 0;
-    pthread_mutex_lock(&spare_lock);
-    if (spare_bytes + bytes_of(p) > SPARE_BYTES)
-        free_parts(p);
-    const bool keeps = spare_bytes + bytes_of(p) <= SPARE_BYTES;
-    if (keeps) {
-        p->next = spare;
-        spare = p;
-        spare_bytes += bytes_of(p);
-    }
-    pthread_mutex_unlock(&spare_lock);
-    if (keeps)
-        return;
-    pthread_mutex_destroy(&p->lock);
-    free(p->parted);
-    free(p);
-}
-
 void race_global_free(struct race_global *g)
 {
     if (!g)
@@ -162,7 +42,7 @@ void race_global_free(struct race_global *g)
     for (unsigned k = 0; k < BUCKETS; k++)
         for (struct race_page *p = g->bucket[k], *next; p; p = next) {
             next = p->next;
-            drop_page(p);
+            race_page_drop(p);
         }
     free((void *)g->released);
     free(g);
@@ -178,11 +58,11 @@ static struct race_page *find_page(struct race_global *g, uint64_t number)
         for (struct race_page *p = first; p; p = p->next)
             if (p->number == number) {
                 if (fresh)
-                    drop_page(fresh);
+                    race_page_drop(fresh);
                 return p;
             }
         if (!fresh) {
-            if (!(fresh = new_page()))
+            if (!(fresh = race_page_new()))
                 return NULL;
             fresh->number = number;
         }
@@ -318,87 +198,6 @@ static inline struct race_page *page_of(struct race_global *g, struct race_block
     return *page;
 }
 
-/* Whole lines of the cache: most accesses touch one. */
-static void *grow_lines(void *old, size_t used, size_t size)
-{
-    void *p = aligned_alloc(64, size);
-    if (!p)
-        return NULL;
-    if (used)
-        memcpy(p, old, used);
-    free(old);
-    return p;
-}
-
-/* What a unit's stamps are at one of its bytes. */
-static void give_lane(const struct word *u, unsigned byte, struct word *w)
-{
-    const unsigned lane = byte >> u->shift;
-    *w = *u;
-    w->write.slot = (uint16_t)(w->write.slot + lane);
-    for (unsigned j = 0; j < READERS; j++)
-        w->read[j].slot = (uint16_t)(w->read[j].slot + lane);
-}
-
-/* A row that is accessed in parts becomes units. */
-static void divide_row(struct race_page *p, uint32_t row)
-{
-    struct word *whole = &p->row[row], *unit = &p->unit[row * ROW_UNITS];
-    if (whole->words)
-        return;
-    for (unsigned k = 0; k < ROW_UNITS; k++)
-        give_lane(whole, k * 4 * UNIT_WORDS, &unit[k]);
-    whole->words = true;
-}
-
-/* The bytes of a word that is accessed in parts, made of what is known of the word; NULL: there is no memory. */
-static struct word *part_word(struct race_page *p, uint32_t word, const struct word *whole)
-{
-    if (!p->parted && !(p->parted = calloc(PAGE_WORDS, sizeof *p->parted)))
-        return NULL;
-    if (p->parted[word])
-        return p->byte[p->parted[word] - 1];
-    if (p->bytes == p->bytes_room) {
-        const unsigned more = p->bytes_room ? 2 * p->bytes_room : 16;
-        void *byte = grow_lines(p->byte, p->bytes * sizeof *p->byte, more * sizeof *p->byte);
-        if (!byte)
-            return NULL;
-        p->byte = byte;
-        p->bytes_room = more;
-    }
-    struct word *part = p->byte[p->bytes++];
-    for (unsigned k = 0; k < 4; k++)
-        part[k] = *whole;
-    p->parted[word] = (uint16_t)p->bytes;
-    return part;
-}
-
-/* The words of a unit; NULL: there is no memory for them. */
-static struct word *split_unit(struct race_page *p, uint32_t unit)
-{
-    struct word *u = &p->unit[unit];
-    if (u->words)
-        return p->word[u->words - 1];
-    if (p->words == p->words_room) {
-        const unsigned more = p->words_room ? 2 * p->words_room : 8;
-        void *lines = grow_lines(p->word, p->words * sizeof *p->word, more * sizeof *p->word);
-        if (!lines)
-            return NULL;
-        p->word = lines;
-        p->words_room = more;
-    }
-    struct word *word = p->word[p->words++];
-    u->words = (uint16_t)p->words;
-    for (unsigned k = 0; k < UNIT_WORDS; k++) {
-        give_lane(u, 4 * k, &word[k]);
-        struct word *part = u->used && u->shift < 2 ? part_word(p, unit * UNIT_WORDS + k, &word[k]) : NULL;
-        for (unsigned j = 0; j < 4 && part; j++)
-            give_lane(u, 4 * k + j, &part[j]);
-    }
-    u->used = true;
-    return word;
-}
-
 /* Whether any further plain read leaves the word as it is. */
 static inline bool is_settled(const struct race_global *g, const struct word *w, const struct stamp *now)
 {
@@ -442,10 +241,10 @@ static inline bool are_settled(const struct race_global *g, const struct race_pa
 static void visit_word(struct t0_race *r, struct race_global *g, struct race_block *b, const struct race_access *a,
                        struct race_page *p, uint32_t word, const struct stamp *now, unsigned bytes)
 {
-    if (!is_used(p, word / CHUNK_WORDS))
-        begin_chunk(p, word / CHUNK_WORDS);
-    divide_row(p, word / ROW_WORDS);
-    struct word *w = split_unit(p, word / UNIT_WORDS);
+    if (!race_page_used(p, word / CHUNK_WORDS))
+        race_page_begin(p, word / CHUNK_WORDS);
+    race_page_divide(p, word / ROW_WORDS);
+    struct word *w = race_page_split(p, word / UNIT_WORDS);
     note_use(p, word, now, b, bytes);
     if (now->kind != T0_READS)
         unsettle(p, word, 1);
@@ -458,7 +257,7 @@ static void visit_word(struct t0_race *r, struct race_global *g, struct race_blo
             settle(p, word, 1);
         return;
     }
-    struct word *part = part_word(p, word, w);
+    struct word *part = race_page_bytes(p, word, w);
     for (unsigned k = 0; k < 4 && part; k++)
         if (bytes >> k & 1)
             visit(r, g, b, a, &part[k], now, 1);
@@ -539,8 +338,8 @@ static void use_page(struct t0_race *r, struct race_global *g, struct race_block
         next = (at & ~(uint64_t)(UNIT - 1)) + UNIT;
         next = next < end ? next : end;
         now->slot = (uint16_t)(a->slot + lane);
-        if (!is_used(p, word / CHUNK_WORDS))
-            begin_chunk(p, word / CHUNK_WORDS);
+        if (!race_page_used(p, word / CHUNK_WORDS))
+            race_page_begin(p, word / CHUNK_WORDS);
         struct word *row = &p->row[word / ROW_WORDS];
         if (word % ROW_WORDS == 0 && end - at >= ROW && (at - a->address) % a->size == 0 && !row->words &&
             use_unit(g, b, row, now, shift)) {
@@ -553,7 +352,7 @@ static void use_page(struct t0_race *r, struct race_global *g, struct race_block
             next = at + ROW;
             continue;
         }
-        divide_row(p, word / ROW_WORDS);
+        race_page_divide(p, word / ROW_WORDS);
         if (next - at == UNIT && (at - a->address) % a->size == 0 && use_unit(g, b, u, now, shift)) {
             used[word / 16] |= (uint64_t)UINT32_MAX << 4 * (word % 16);
             note_first(p, word, now, b);
@@ -621,6 +420,6 @@ void race_global_close(struct t0_race *r, const struct race_global *g)
     for (unsigned k = 0; k < BUCKETS; k++)
         for (const struct race_page *p = g->bucket[k]; p; p = p->next)
             for (unsigned c = 0; c < PAGE_CHUNKS; c++)
-                if (is_used(p, c))
+                if (race_page_used(p, c))
                     close_chunk(r, p, c);
 }

@@ -1,0 +1,157 @@
+/* Racecheck: pages of the shadow of global memory: where they come from, and how they become finer. */
+#include "ptx/tier0/race_page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- of launches ------------------------------------------------------------------------------- */
+
+/* Pages of launches that are over: most programs launch again, and fresh memory would cost more than this. */
+enum { SPARE_BYTES = 256 << 20 };
+static struct race_page *spare;
+static size_t spare_bytes;
+static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static size_t bytes_of(const struct race_page *p)
+{
+    return sizeof *p + p->words_room * sizeof *p->word + p->bytes_room * sizeof *p->byte;
+}
+
+struct race_page *race_page_new(void)
+{
+    pthread_mutex_lock(&spare_lock);
+    struct race_page *p = spare;
+    if (p) {
+        spare = p->next;
+        spare_bytes -= bytes_of(p);
+    }
+    pthread_mutex_unlock(&spare_lock);
+    if (!p && (p = aligned_alloc(_Alignof(struct race_page), sizeof *p))) {
+        memset(p, 0, sizeof *p);
+        pthread_mutex_init(&p->lock, NULL);
+    }
+    return p;
+}
+
+void race_page_begin(struct race_page *p, unsigned chunk)
+{
+    p->begun |= 1u << chunk;
+    memset(p->first[chunk], 0, sizeof p->first[chunk]);
+    for (unsigned class = 0; class < RACE_CLASSES; class ++)
+        memset(&p->used[class][chunk * CHUNK_WORDS / 16], 0, CHUNK_WORDS / 2);
+    memset(&p->row[chunk * CHUNK_ROWS], 0, CHUNK_ROWS * sizeof p->row[0]);
+}
+
+static void free_parts(struct race_page *p)
+{
+    free(p->word);
+    free(p->byte);
+    p->word = NULL;
+    p->byte = NULL;
+    p->words_room = p->bytes_room = 0;
+}
+
+void race_page_drop(struct race_page *p)
+{
+    p->begun = 0;
+    for (unsigned k = 0; k < PAGE_WORDS / 64; k++)
+        atomic_store_explicit(&p->settled[k], 0, memory_order_relaxed);
+    if (p->bytes)
+        memset(p->parted, 0, PAGE_WORDS * sizeof *p->parted);
+    p->words = p->bytes = 0;
+    pthread_mutex_lock(&spare_lock);
+    if (spare_bytes + bytes_of(p) > SPARE_BYTES)
+        free_parts(p);
+    const bool keeps = spare_bytes + bytes_of(p) <= SPARE_BYTES;
+    if (keeps) {
+        p->next = spare;
+        spare = p;
+        spare_bytes += bytes_of(p);
+    }
+    pthread_mutex_unlock(&spare_lock);
+    if (keeps)
+        return;
+    pthread_mutex_destroy(&p->lock);
+    free(p->parted);
+    free(p);
+}
+
+/* ---- finer ones --------------------------------------------------------------------------------- */
+
+/* Whole lines of the cache: most accesses touch one. */
+static void *grow_lines(void *old, size_t used, size_t size)
+{
+    void *p = aligned_alloc(64, size);
+    if (!p)
+        return NULL;
+    if (used)
+        memcpy(p, old, used);
+    free(old);
+    return p;
+}
+
+/* What a unit's stamps are at one of its bytes. */
+static void give_lane(const struct word *u, unsigned byte, struct word *w)
+{
+    const unsigned lane = byte >> u->shift;
+    *w = *u;
+    w->write.slot = (uint16_t)(w->write.slot + lane);
+    for (unsigned j = 0; j < READERS; j++)
+        w->read[j].slot = (uint16_t)(w->read[j].slot + lane);
+}
+
+void race_page_divide(struct race_page *p, uint32_t row)
+{
+    struct word *whole = &p->row[row], *unit = &p->unit[row * ROW_UNITS];
+    if (whole->words)
+        return;
+    for (unsigned k = 0; k < ROW_UNITS; k++)
+        give_lane(whole, k * 4 * UNIT_WORDS, &unit[k]);
+    whole->words = true;
+}
+
+struct word *race_page_bytes(struct race_page *p, uint32_t word, const struct word *whole)
+{
+    if (!p->parted && !(p->parted = calloc(PAGE_WORDS, sizeof *p->parted)))
+        return NULL;
+    if (p->parted[word])
+        return p->byte[p->parted[word] - 1];
+    if (p->bytes == p->bytes_room) {
+        const unsigned more = p->bytes_room ? 2 * p->bytes_room : 16;
+        void *byte = grow_lines(p->byte, p->bytes * sizeof *p->byte, more * sizeof *p->byte);
+        if (!byte)
+            return NULL;
+        p->byte = byte;
+        p->bytes_room = more;
+    }
+    struct word *part = p->byte[p->bytes++];
+    for (unsigned k = 0; k < 4; k++)
+        part[k] = *whole;
+    p->parted[word] = (uint16_t)p->bytes;
+    return part;
+}
+
+struct word *race_page_split(struct race_page *p, uint32_t unit)
+{
+    struct word *u = &p->unit[unit];
+    if (u->words)
+        return p->word[u->words - 1];
+    if (p->words == p->words_room) {
+        const unsigned more = p->words_room ? 2 * p->words_room : 8;
+        void *lines = grow_lines(p->word, p->words * sizeof *p->word, more * sizeof *p->word);
+        if (!lines)
+            return NULL;
+        p->word = lines;
+        p->words_room = more;
+    }
+    struct word *word = p->word[p->words++];
+    u->words = (uint16_t)p->words;
+    for (unsigned k = 0; k < UNIT_WORDS; k++) {
+        give_lane(u, 4 * k, &word[k]);
+        struct word *part = u->used && u->shift < 2 ? race_page_bytes(p, unit * UNIT_WORDS + k, &word[k]) : NULL;
+        for (unsigned j = 0; j < 4 && part; j++)
+            give_lane(u, 4 * k + j, &part[j]);
+    }
+    u->used = true;
+    return word;
+}
