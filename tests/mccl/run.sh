@@ -20,6 +20,8 @@ CUMU_NCCL_HOST_RANKS=2 check "collectives, hosts of 2 ranks and of 1" 0 'mccl co
     "$mccl/collectives" 7 7
 CUMU_NCCL_HOST_RANKS=1 check "generated programs, one rank a host" 0 'mccl generated: [0-9]* checks, 0 failed' -- \
     "$mccl/generated"
+CUMU_NCCL_HOST_RANKS=2 check "collectives in graphs, two ranks a host" 0 'mccl graphs: [0-9]* checks, 0 failed' -- \
+    "$mccl/graphs"
 CUMU_NCCL_HOST_RANKS=1 check "sends and receives, one rank a host" 0 'mccl transfers: [0-9]* checks, 0 failed' -- \
     "$mccl/transfers"
 for per in 1 3; do # some wait for each other, over hosts
