@@ -309,6 +309,7 @@ static void tensor_maps(void)
        err);
     IS(C(cuTensorMapEncodeIm2colWide)(map, F16, 4, p, dim, stride, -1, 1, 64, 9, step, 0, 0, SWIZZLE_128B, 0, ZERO),
        err);
+    IS(C(cuTensorMapEncodeTiled)(map, F16, 2, NULL, dim, stride, box, step, 0, SWIZZLE_128B, 2, ZERO), err);
     IS(C(cuTensorMapReplaceAddress)(map, memory + 1024), err ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
     IS(C(cuTensorMapReplaceAddress)(map, memory + 8), CUDA_ERROR_INVALID_VALUE);
     IS(C(cuTensorMapReplaceAddress)(NULL, memory), CUDA_ERROR_INVALID_VALUE);

@@ -137,6 +137,12 @@ static uint32_t video_want(uint32_t i)
     return sum ^ (i + greater) ^ (uint32_t)(product >> 7) ^ merged ^ shifted;
 }
 
+/* Without an mbarrier they are stores and reductions in global memory, which the text need not name. */
+static const char plain[] = ".version 8.7\n.target sm_100\n.address_size 64\n" ENTRY("k")
+    "st.async.mmio.release.sys.b32 [%rd0], %r0; red.async.mmio.release.sys.add.u32 [%rd0], 7;\n"
+    "red.async.mmio.release.sys.global.xor.b32 [%rd0], 3;\n" END;
+static uint32_t plain_want(uint32_t i) { return (i + 7) ^ 3; }
+
 int main(void)
 {
     for (uint32_t i = 0; i < MOST; i++)
@@ -144,6 +150,7 @@ int main(void)
     expect("cp.async.bulk", there_and_back, 1, THREADS, there_and_back_want);
     expect("st.async", stores, 1, THREADS, stores_want);
     expect("st.async.b128, .ignore_oob", wide_stores, 1, THREADS, wide_want);
+    expect("st.async.mmio, red.async.mmio", plain, 1, THREADS, plain_want);
     expect("red.async", reductions, 1, THREADS, reductions_want);
     expect("cp.reduce.async.bulk.add.u32", reduce("add.u32", "add.u32"), 1, THREADS, sum_want);
     expect("cp.reduce.async.bulk.and.b32, .xor.b64", reduce("and.b32", "xor.b64"), 1, THREADS, bits_want);

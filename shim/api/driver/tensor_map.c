@@ -26,11 +26,12 @@ static bool is_float(int type)
 
 static bool is_padded(int type) { return type == LIR_TMAP_U4X16_P64 || type == LIR_TMAP_U6X16_P32; }
 
+/* An address of 0 is one, too: programs that write the address on the device begin with it (CUTLASS's groups). */
 static bool check_common(const struct request *r)
 {
     const unsigned align = r->interleave == INTERLEAVE_32B || is_padded(r->type) ? 32 : 16;
     if (!r->map || (uintptr_t)r->map % MAP_ALIGN || r->type < 0 || r->type >= LIR_TMAP_TYPES || r->rank < r->least ||
-        r->rank > LIR_TMAP_RANK || !r->address || (uintptr_t)r->address % align || !r->dim || !r->estride ||
+        r->rank > LIR_TMAP_RANK || (uintptr_t)r->address % align || !r->dim || !r->estride ||
         (r->rank > 1 && !r->stride))
         return false;
     if (r->interleave < 0 || r->interleave > INTERLEAVE_32B || r->swizzle < 0 || r->swizzle >= LIR_TMAP_SWIZZLES ||

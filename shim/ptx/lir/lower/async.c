@@ -250,7 +250,8 @@ static void lower_store_async(struct lir_lower *l, const struct ptx_instr *i)
         n = v->n;
         part = &l->f->opnd[v->first];
     }
-    if (i->space == PTX_SP_GLOBAL && i->nsrc == 2 && n == 1 && i->src[0].kind == PTX_O_ADDR) { /* no mbarrier */
+    if ((i->space == PTX_SP_GLOBAL || (i->space == PTX_SP_NONE && has(i, "mmio"))) && i->nsrc == 2 && n == 1 &&
+        i->src[0].kind == PTX_O_ADDR) { /* no mbarrier */
         plain.op = i->op == PTX_OP_ST_ASYNC ? PTX_OP_ST : PTX_OP_RED;
         lir_lower_memory(l, &plain);
         return;
