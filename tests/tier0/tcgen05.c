@@ -238,10 +238,14 @@ static void put_kernel(const struct product *p)
     if (p->down)
         PUT(", %u", p->down);
     PUT("%s;\n", p->zero ? ", %rd9" : p->ws && any(2) ? ", 0" : "");
-    PUT("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster%s.b64 [bar]%s;\n"
+    /* the mbarrier's address in shared memory, generic, and one of shared memory where a generic one should be */
+    const char *const address = any(2) ? "cvta.shared.u64 %rd10, %rd10;" : "";
+    const bool generic = *address || any(2);
+    PUT("mov.u64 %%rd10, bar; %s tcgen05.commit.cta_group::1.mbarrier::arrive::one%s%s.b64 [%s]%s;\n"
         "M: mbarrier.try_wait.parity.shared::cta.b64 %%p6, [bar], 0; @!%%p6 bra M;\n"
         "tcgen05.ld.sync.aligned.32x32b.x128.b32 ",
-        p->pair ? ".multicast::cluster" : "", p->pair ? ", %h1" : "");
+        address, generic ? "" : ".shared::cluster", p->pair ? ".multicast::cluster" : "", generic ? "%rd10" : "bar",
+        p->pair ? ", %h1" : "");
     registers(128); /* without a lane: each warp's own */
     PUT(", [%%r%u];\ntcgen05.wait::ld.sync.aligned;\n", p->add ? 11 : 13);
     if (p->pair)
