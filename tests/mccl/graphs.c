@@ -1,7 +1,7 @@
 /* Collectives in graphs beside those that are not: on all ranks they have the order in which they were launched and
- * called, however late the streams come to them. Programs are drawn: graphs of calls on two streams, launches of them, and
- * calls in between, that wait for each other or not, while each rank has delays of its own. Every call has numbers of its
- * own, so that a result tells which ones met. `graphs SEED` for another one. */
+ * called, however late the streams come to them. Programs are drawn: graphs of calls on two streams, launches of them,
+ * and calls in between, that wait for each other or not, while each rank has delays of its own. Every call has numbers
+ * of its own, so that a result tells which ones met. `graphs SEED` for another one. */
 #include "team.h"
 
 #include "host/driver/callback.h"

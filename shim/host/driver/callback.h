@@ -30,9 +30,10 @@ __attribute__((visibility("default"))) struct host_work *cumu_host_hold(MUstream
 __attribute__((visibility("default"))) int cumu_host_release(struct host_work *held, MUstreamCallback fn, void *user);
 /* How many ranges of memory are known no more: while the number stays, one that was found is still what it was. */
 __attribute__((visibility("default"))) const _Atomic uint64_t *cumu_host_forgotten(void);
-/* A host function of graphs of which a library of ours has to know already when a graph is launched: `launched` is called
- * by the thread that does it, for each node with that function, in an order in which they may run; later the function, or
- * `skipped` where an error came before it. All get the node's argument. Bodies of conditional nodes are not told of. */
+/* A host function of graphs of which a library of ours has to know already when a graph is launched: `launched` is
+ * called by the thread that does it, for each node with that function, in an order in which they may run; later the
+ * function, or `skipped` where an error came before it. All get the node's argument. Bodies of conditional nodes are
+ * not told of. */
 struct cumu_host_watch {
     MUhostFn fn, launched, skipped;
 };

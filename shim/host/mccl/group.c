@@ -289,8 +289,8 @@ static bool is_first(const struct mccl_job *jobs, const struct mccl_job *j)
     return true;
 }
 
-/* Does what it can of a list of jobs on the calling thread; those of one communicator or stream in their order. The rest,
- * some of it begun, is for streams. Every rank may be this thread's own: then nobody waits for another thread. */
+/* Does what it can of a list of jobs on the calling thread; those of one communicator or stream in their order. The
+ * rest, some of it begun, is for streams. Every rank may be this thread's own: then nobody waits for another thread. */
 static struct mccl_job *do_here(struct mccl_job *jobs, void (*take)(struct mccl_job *))
 {
     int n = 0, looks = 0, most = LOOKS + TURNS;

@@ -1,5 +1,5 @@
-/* The wire of a build without UCX's headers: it cannot be opened, so that communicators end at the host, with a line that
- * says why. */
+/* The wire of a build without UCX's headers: it cannot be opened, so that communicators end at the host, with a line
+ * that says why. */
 #include <stdio.h>
 
 #include "host/mccl/net/wire.h"

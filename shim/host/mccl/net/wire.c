@@ -394,8 +394,8 @@ static int64_t now_ms(void)
 
 static bool answered(const struct peer *p, enum note note) { return note == GREETING ? p->greeted : p->heard; }
 
-/* Who greets may have begun while the link was away. The way that broke is closed with the others, and another one is made;
- * what was asked by the first one may be lost. lock held. */
+/* Who greets may have begun while the link was away. The way that broke is closed with the others, and another one is
+ * made; what was asked by the first one may be lost. lock held. */
 static void renew(struct mccl_wire *w, int peer)
 {
     struct peer *p = &w->peer[peer];
