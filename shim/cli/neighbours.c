@@ -47,13 +47,16 @@ bool cumu_neighbour_find(char out[PATH_MAX], const char *object, const char *son
     char folder[PATH_MAX], nvidia[PATH_MAX];
     if (snprintf(folder, sizeof folder, "%s", object) >= (int)sizeof folder)
         return false;
+    const bool packaged = strstr(object, "/site-packages/") || strstr(object, "/dist-packages/");
     for (int level = 0; level < MAX_LEVELS; level++) {
         char *slash = strrchr(folder, '/');
         if (!slash || slash == folder)
             return false;
         *slash = 0;
         bool environment = ends(folder, "/site-packages") || ends(folder, "/dist-packages");
-        if (look_below(out, folder, environment, soname, suits))
+        /* A package's plug-ins lie below what loads them (OpenMM.libs/lib, OpenMM.libs/lib/plugins). */
+        if ((packaged && !environment && there(out, folder, "", "", soname, suits)) ||
+            look_below(out, folder, environment, soname, suits))
             return true;
         if (environment) {
             int n = snprintf(nvidia, sizeof nvidia, "%s/nvidia", folder);

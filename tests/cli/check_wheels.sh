@@ -23,6 +23,15 @@ for name in bundled neighbour vendored; do
     check "check finds a library of the environment ($name)" 0 '^verdict +will run$' -- \
         "$cumu" check "$site/pkg/sub/needs_$name.so"
 done
+mkdir -p "$site/plugged.libs/lib/plugins"
+for folder in lib lib/plugins; do
+    library plug "$site/plugged.libs/$folder"
+    user needs_plug plug
+    mv "$site/pkg/sub/needs_plug.so" "$site/plugged.libs/lib/plugins"
+    check "check finds what a plug-in's package has loaded ($folder)" 0 '^verdict +will run$' -- \
+        "$cumu" check "$site/plugged.libs/lib/plugins/needs_plug.so"
+    rm "$site/plugged.libs/$folder/libplug.so.1"
+done
 user needs_away away
 check "check does not find one outside of it" 2 'needs libaway\.so\.1, which is not found' -- \
     "$cumu" check "$site/pkg/sub/needs_away.so"
