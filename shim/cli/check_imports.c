@@ -13,13 +13,13 @@
 static const struct {
     const char *start;
     bool kept;
-} nvidia[] = {{"libnvrtc", true},        {"libnvJitLink", true},  {"libnvvm", true},     {"libnvToolsExt", true},
-              {"libnvtx3interop", true}, {"libcudart.so", false}, {"libcuda.so", false}, {"libcublas", false},
-              {"libnvblas", false},      {"libcufft", false},     {"libcurand", false},  {"libcusolver", false},
-              {"libcusparse", false},    {"libcudnn", false},     {"libnccl", false},    {"libnvidia-ml", false},
-              {"libcupti", false},       {"libnpp", false},       {"libnvjpeg", false},  {"libcufile", false},
-              {"libcutensor", false},    {"libnvshmem", false},   {"libnvcuvid", false}, {"libnvidia-encode", false},
-              {"libcudss", false},       {"libnvinfer", false}};
+} nvidia[] = {{"libnvrtc", true},        {"libnvJitLink", true},  {"libnvvm", true},       {"libnvToolsExt", true},
+              {"libnvtx3interop", true}, {"libcudart.so", false}, {"libcuda.so", false},   {"libcublas", false},
+              {"libnvblas", false},      {"libcufft", false},     {"libcurand", false},    {"libcusolver", false},
+              {"libcusparse", false},    {"libcudnn", false},     {"libnccl", false},      {"libnvidia-ml", false},
+              {"libcupti", false},       {"libnpp", false},       {"libnvjpeg", false},    {"libcufile", false},
+              {"libcutensor", false},    {"libnvshmem", false},   {"libnvcuvid", false},   {"libnvidia-encode", false},
+              {"libcudss", false},       {"libnvinfer", false},   {"libcustatevec", false}};
 
 static bool starts(const char *s, const char *with) { return strncmp(s, with, strlen(with)) == 0; }
 
