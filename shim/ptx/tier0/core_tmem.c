@@ -189,7 +189,7 @@ static void copy(struct t0_warp *w, const struct lir_insn *i, const struct lir_t
 static void commit(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x, unsigned lane)
 {
     uint64_t barrier = t0_tile_address(w, x, 0, lane, x->p[0] & LIR_TILE_A32);
-    /* A generic address; one of 32 bits is in shared memory, as the device looks at its low half: Triton 3.6 writes so */
+    /* A generic address; one of 32 bits is in shared memory, as the device looks at its low half (Triton 3.6). */
     if (!(x->p[0] & LIR_TILE_A_SHARED) && barrier >> 32) {
         const uint8_t *p = t0_generic_shared(w, barrier, 8);
         if (!p)

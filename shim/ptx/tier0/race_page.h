@@ -22,10 +22,10 @@ struct stamp {
     uint16_t slot; /* of the thread in its cluster */
     uint8_t kind : 2, strong : 1;
 };
-/* A word, or a byte of one that is accessed in parts; a line of the cache. A unit is a piece that has only been accessed
- * as a whole, by lanes side by side: the first one's stamps stand for all, whose slots count up, one every 1 << shift
- * bytes. Others are split into words of their own. A row is the same of four units: those of a row that has not been
- * divided hold nothing. */
+/* A word, or a byte of one that is accessed in parts; a line of the cache. A unit is a piece that has only been
+ * accessed as a whole, by lanes side by side: the first one's stamps stand for all, whose slots count up, one every
+ * 1 << shift bytes. Others are split into words of their own. A row is the same of four units: those of a row that has
+ * not been divided hold nothing. */
 struct word {
     struct stamp write, read[READERS];
     uint16_t words; /* of a unit: where they are in the page's, and 1; 0: it is not split. Of a row: it is divided */

@@ -102,8 +102,8 @@ void t1_service_race(struct t1_block *b, uint32_t warp, uint32_t mask, const str
                                      .wide = row->elements && at->bytes / row->elements == 8,
                                      .value = row->value};
     const unsigned apart = LIR_LANES / 2 * at->bytes;
-    if (mask == ~0u && !row->wide && !row->narrow && row->stride == at->bytes && row->first[1] - row->first[0] == apart &&
-        !(at->what & (T1_WATCH_SHARED | T1_WATCH_UPDATES | T1_WATCH_32))) {
+    if (mask == ~0u && !row->wide && !row->narrow && row->stride == at->bytes &&
+        row->first[1] - row->first[0] == apart && !(at->what & (T1_WATCH_SHARED | T1_WATCH_UPDATES | T1_WATCH_32))) {
         w->l.mask = mask;
         w->at = i;
         w->stored = &stored;
