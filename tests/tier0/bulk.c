@@ -138,9 +138,9 @@ static uint32_t video_want(uint32_t i)
 }
 
 /* Without an mbarrier they are stores and reductions in global memory, which the text need not name. */
-static const char plain[] = ".version 8.7\n.target sm_100\n.address_size 64\n" ENTRY("k")
-    "st.async.mmio.release.sys.b32 [%rd0], %r0; red.async.mmio.release.sys.add.u32 [%rd0], 7;\n"
-    "red.async.mmio.release.sys.global.xor.b32 [%rd0], 3;\n" END;
+static const char plain[] = ".version 8.7\n.target sm_100\n.address_size 64\n" ENTRY(
+    "k") "st.async.mmio.release.sys.b32 [%rd0], %r0; red.async.mmio.release.sys.add.u32 [%rd0], 7;\n"
+         "red.async.mmio.release.sys.global.xor.b32 [%rd0], 3;\n" END;
 static uint32_t plain_want(uint32_t i) { return (i + 7) ^ 3; }
 
 int main(void)
