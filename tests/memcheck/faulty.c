@@ -329,6 +329,9 @@ static uint64_t memory(enum memory kind, void *stack)
     return p;
 }
 
+/* What a free behind the failed launch is made by: cuMemFree, cuMemFreeAsync; NULL: there is none. */
+static const char *frees;
+
 static int launch(const struct test *t, void *f, int wrong)
 {
     char stack[BYTES];
@@ -343,6 +346,8 @@ static int launch(const struct test *t, void *f, int wrong)
              : t->twin == TEXTURE ? destroy_texture(p)
                                   : cuMemFree_v2(p),
              t->name);
+    else if (frees)
+        printf("freed %d\n", (int)(strcmp(frees, "free") ? cuMemFreeAsync(p, NULL) : cuMemFree_v2(p)));
     return r;
 }
 
@@ -376,6 +381,7 @@ int main(int argc, char **argv)
         printf("%s\t%s\n", tests[k].name, tests[k].report);
     if (argc < 2 || !strcmp(argv[1], "list"))
         return 0;
+    frees = argc > 3 ? argv[3] : NULL;
     need(cuInit(0), "cuInit");
     need(cuDeviceGet(&device, 0), "cuDeviceGet");
     need(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");

@@ -32,6 +32,11 @@ absent "nor another line" 'Invalid|Leaked|Kernel ended'
 check "a leak, with its allocation" 5 'Leaked 400 bytes at' 'main .* in faulty' 'ERROR SUMMARY: 2 errors' \
     '^========= LEAK SUMMARY: 400 bytes leaked in 1 allocations$' \
     -- "$cumu" memcheck --report-api-errors=no --leak-check=full --error-exitcode=5 "$tmp/faulty" wrong store
+for how in free free_async; do
+    check "no leak where the program frees in a context that has failed ($how)" 5 '^freed 719$' 'ERROR SUMMARY: 1 error' \
+        '^========= LEAK SUMMARY: 0 bytes leaked in 0 allocations$' -- \
+        "$cumu" memcheck --report-api-errors=no --leak-check=full --error-exitcode=5 "$tmp/faulty" wrong store $how
+done
 check "threads are counted, the place is reported once" 0 'ERROR SUMMARY: 8 errors' \
     -- "$cumu" memcheck --report-api-errors no "$tmp/faulty" wrong some_threads
 [ "$(grep -c '^========= Invalid' "$tmp/out")" = 1 ] || { echo "not ok one report"; bad=1; }

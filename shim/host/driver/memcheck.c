@@ -110,6 +110,17 @@ void host_memcheck_gone(const struct host_range *r)
     take_away(r->base, &here, false);
 }
 
+void host_memcheck_refused(const void *p)
+{
+    if (!host_memcheck_on())
+        return;
+    pthread_rwlock_wrlock(&lock);
+    size_t at = behind((uintptr_t)p);
+    if (at && live[at - 1].base == (uintptr_t)p)
+        live[at - 1].given_back = true;
+    pthread_rwlock_unlock(&lock);
+}
+
 void host_memcheck_heap(const void *p, size_t size, MUcontext ctx)
 {
     if (p && host_memcheck_on())
@@ -171,7 +182,7 @@ void host_memcheck_leaks(MUcontext ctx)
     size_t bytes = 0, leaks = 0;
     pthread_rwlock_rdlock(&lock);
     for (size_t k = 0; k < count; k++) {
-        if (!(HOST_KIND(live[k].kind) & kinds) || (ctx && live[k].ctx != ctx))
+        if (!(HOST_KIND(live[k].kind) & kinds) || live[k].given_back || (ctx && live[k].ctx != ctx))
             continue;
         host_memcheck_say_leak(&live[k]);
         bytes += live[k].size;

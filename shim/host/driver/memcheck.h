@@ -22,6 +22,7 @@ struct host_block {
     MUcontext ctx;
     bool one_device;                /* which others reach only if their contexts have enabled it */
     bool in_heap;                   /* of malloc in kernels; no frames then */
+    bool given_back;                /* its free was refused, as the context had failed: no leak */
     bool foreign;                   /* others than kernels, copies and fills may have written there */
     uintptr_t written;              /* initcheck: up to here somebody has, at least */
     struct host_frames made, freed; /* where */
@@ -32,6 +33,7 @@ bool host_memcheck_on(void); /* whether any tool is asked for */
 /* memcheck.c: the books call these when a range begins to live, and when it no longer does. */
 void host_memcheck_made(const struct host_range *r);
 void host_memcheck_gone(const struct host_range *r);
+void host_memcheck_refused(const void *p); /* a free of it ended with an error of before */
 /* Memory that a kernel has allocated on the device heap, or frees; and the heap itself, none of which may be touched
  * otherwise. */
 void host_memcheck_heap(const void *p, size_t size, MUcontext ctx);

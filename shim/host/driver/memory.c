@@ -128,9 +128,18 @@ MUresult muMemAllocPitch(MUdeviceptr *p, size_t *pitch, size_t width, size_t hei
 }
 HOST_ALIAS(muMemAllocPitch_v2, muMemAllocPitch);
 
+/* A free in a context that has failed does nothing; what fails while a free waits is freed. Of both no leak is told. */
+static MUresult enter_free(const void *p)
+{
+    MUresult r = host_enter(NULL);
+    if (r)
+        host_memcheck_refused(p);
+    return r ? r : host_capture_unsafe();
+}
+
 MUresult muMemFree(MUdeviceptr p)
 {
-    MUresult r = enter_unsafe(NULL);
+    MUresult r = enter_free((void *)(uintptr_t)p);
     if (r || !p)
         return r;
     struct host_range range;
@@ -216,7 +225,7 @@ HOST_ALIAS(muMemAllocHost_v2, muMemAllocHost);
 
 MUresult muMemFreeHost(void *p)
 {
-    MUresult r = enter_unsafe(NULL);
+    MUresult r = enter_free(p);
     if (r || !p)
         return r;
     struct host_range range;

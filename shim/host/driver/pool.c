@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "host/driver/graph.h"
+#include "host/driver/memcheck.h"
 
 struct host_slab host_pools = HOST_SLAB(struct MUmemPoolHandle_st, "pool");
 
@@ -207,6 +208,8 @@ MUresult muMemFreeAsync(MUdeviceptr p, MUstream stream)
 {
     MUstream s;
     MUresult r = host_stream_of(stream, &s);
+    if (r)
+        host_memcheck_refused((void *)(uintptr_t)p);
     if (r || !p)
         return r;
     if (host_capturing(s))
