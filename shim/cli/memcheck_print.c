@@ -2,6 +2,7 @@
  * is counted, suppressed and saved is the whole report. */
 #include "cli/memcheck_reports.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char prefix[] = MEMCHECK_PREFIX;
@@ -70,7 +71,7 @@ static bool is_left_out(const struct memcheck_print *p, const char *s, bool *sta
     return out;
 }
 
-void cumu_memcheck_print(FILE *to, const struct memcheck_print *p, const char *text, size_t n)
+static void print_lines(FILE *to, const struct memcheck_print *p, const char *text, size_t n)
 {
     bool stack = false;
     for (const char *s = text, *end = text + n, *next; s < end; s = next) {
@@ -88,4 +89,18 @@ void cumu_memcheck_print(FILE *to, const struct memcheck_print *p, const char *t
         (void)fwrite(s + sizeof prefix - 2, 1, (size_t)(words - s) - (sizeof prefix - 2), to);
         print_text(to, p, words, (size_t)(next - words));
     }
+}
+
+void cumu_memcheck_print(FILE *to, const struct memcheck_print *p, const char *text, size_t n)
+{
+    char *all = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&all, &size);
+    if (f)
+        print_lines(f, p, text, n);
+    if (f && !fclose(f))
+        (void)fwrite(all, 1, size, to);
+    else
+        print_lines(to, p, text, n);
+    free(all);
 }

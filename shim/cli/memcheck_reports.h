@@ -19,7 +19,7 @@ struct memcheck_print {
 bool cumu_memcheck_print_level(struct memcheck_print *p, const char *name);      /* false: no such level */
 bool cumu_memcheck_print_backtrace(struct memcheck_print *p, const char *which); /* false: no such word */
 bool cumu_memcheck_prints(const struct memcheck_print *p, const char *report);   /* it is severe enough */
-void cumu_memcheck_print(FILE *to, const struct memcheck_print *p, const char *text, size_t n); /* whole lines */
+void cumu_memcheck_print(FILE *to, const struct memcheck_print *p, const char *text, size_t n); /* at once */
 
 struct memcheck_suppression;
 struct memcheck_text { /* grows; what does not fit into memory is left out */

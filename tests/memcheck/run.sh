@@ -43,6 +43,9 @@ check "threads are counted, the place is reported once" 0 'ERROR SUMMARY: 8 erro
 check "a log file of its own" 0 '^status 719$' -- "$cumu" memcheck --report-api-errors no --log-file "$tmp/log" "$tmp/faulty" wrong load
 absent "and nothing on stderr" '^====='
 check "has all" 0 '^========= Invalid' '^========= ERROR SUMMARY: 1 error$' -- cat "$tmp/log"
+check "a program that prints meanwhile breaks no line" 0 -- "$cumu" memcheck --report-api-errors no sh -c \
+    "while :; do echo busy; done & for k in 1 2 3 4 5 6 7 8 9 10 11 12; do $tmp/faulty wrong store; done; kill \$!"
+absent "nor has a part of one" '^ *(Saved|Host|at|by|Address|and) |busy.|.busy'
 check "children count" 0 'ERROR SUMMARY: 2 errors' -- "$cumu" memcheck --report-api-errors no sh -c "$tmp/faulty wrong load; $tmp/faulty wrong store"
 check "the program's own status without errors" 7 'ERROR SUMMARY: 0 errors' -- "$cumu" memcheck --error-exitcode 9 sh -c 'exit 7'
 check "its signal" 143 'ERROR SUMMARY: 0 errors' -- "$cumu" memcheck sh -c 'kill -TERM $$'
