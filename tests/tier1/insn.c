@@ -1,4 +1,5 @@
 /* The instruction checker of tests/ptx on compiled objects. */
+#define T1T_ALL
 #include "tier1/on_tier1.h"
 
 #define INSN_ANY_NAN true
