@@ -51,8 +51,8 @@ static struct t1_object *t1t_make(struct t0t *t, enum t1_shape shape)
         t1t_refused++;
         return NULL;
     }
-    /* TIER1_EVERY=n: of what is emitted one in n is compiled; for sanitizers, which see the emitter and no object. A test
-     * that must have its objects defines T1T_ALL. */
+    /* TIER1_EVERY=n: of what is emitted one in n is compiled; for sanitizers, which see the emitter and no object. A
+     * test that must have its objects defines T1T_ALL. */
 #ifdef T1T_ALL
     const char *every = NULL;
 #else
