@@ -167,12 +167,11 @@ TESTS = $(TEST_PROG) $(TEST_SH) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/
 # The tests whose path has one of the words of T; of programs what these are or, being scripts, find in their folders;
 # of files those that scripts of these folders take. A script that takes what is another folder's names it here.
 selected = $(if $T,$(foreach t,$1,$(if $(strip $(foreach w,$T,$(findstring $w,$t))),$t)),$1)
-scripts  = $(filter tests/%.sh,$(foreach t,$(call selected,$(TESTS)),$(call program,$t)))
-wanted   = $(if $T,$(filter $(foreach t,$(call selected,$(TESTS)),$(call program,$t)) \
-             $(patsubst %,$B/%%,$(dir $(scripts))) $(if $(filter tests/cufft/%,$(scripts)),$B/tests/mufft/%),$1),$1)
+programs = $(foreach t,$(call selected,$1),$(firstword $(subst :, ,$t)))
+scripts  = $(filter tests/%.sh,$(call programs,$(TESTS)))
+wanted   = $(if $T,$(filter $(call programs,$(TESTS)) $(patsubst %,$B/%%,$(dir $(scripts))) \
+             $(if $(filter tests/cufft/%,$(scripts)),$B/tests/mufft/%),$1),$1)
 of       = $(if $(if $T,$(filter $(1:%=tests/%/%),$(scripts)),all),$2)
-# What a test is made of: its program.
-program = $(firstword $(subst :, ,$1))
 include tests/sdk/sdk.mk
 # What takes minutes: every script of tests/hostile.
 .PHONY: check-hostile
@@ -206,7 +205,7 @@ LIGHT := -O1 -g1 -w
 SAN_TESTS = $(filter-out $B/tests/stublog/%,$(TEST_PROG)) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f) \
             $(addprefix tests/sanitize/maths.sh:,$(SAN_MATHS))
 .PHONY: san-run
-san-run: $(filter $B/%,$(foreach t,$(call selected,$(SAN_TESTS)),$(call program,$t))) \
+san-run: $(filter $B/%,$(call programs,$(SAN_TESTS))) \
          $(if $(SAN_MATHS),lib $B/tests/snippets/linked)
 	$QB=$B CC="$(CC)" SAN="$(SAN)" sh tests/run $B/test-logs $(call selected,$(SAN_TESTS))
 # They see into cumu and not into what it compiles: fewer kernels go through a compiler, as many through the emitters.

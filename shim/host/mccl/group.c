@@ -116,6 +116,12 @@ static void release(struct mccl_way *w, int failure)
     w->held = NULL;
 }
 
+static void release_all(struct mccl_job *j, int failure)
+{
+    release_others(j, failure);
+    release(&j->way, failure);
+}
+
 static void on_stream(musaStream_t stream, musaError_t status, void *job)
 {
     (void)stream;
@@ -238,8 +244,7 @@ static bool enter(struct mccl_job *j)
     all = all && atomic_compare_exchange_strong(&c->issued, &ticket, ticket + 1); /* or a graph has come before */
     if (all)
         return true;
-    release_others(j, 0);
-    release(&j->way, 0);
+    release_all(j, 0);
     return false;
 }
 
@@ -255,8 +260,7 @@ static bool end_here(struct mccl_job *j)
     if (j->kind == MCCL_P2P ? !mccl_advance_transfers(j) : !mccl_advance_collective(j))
         return false;
     const int failure = run(j, j->ticket, true);
-    release_others(j, failure);
-    release(&j->way, failure);
+    release_all(j, failure);
     return true;
 }
 
@@ -347,8 +351,7 @@ void mccl_drop_here(struct mccl_job *j)
     mccl_net_drop(j);
     if (j->way.held)
         mccl_turn_done(c);
-    release_others(j, 0);
-    release(&j->way, 0);
+    release_all(j, 0);
 }
 
 static void fail_launch(mcclComm_t c, musaError_t why)
@@ -363,8 +366,7 @@ static mcclResult_t go_on(struct mccl_job *j)
         return mcclSuccess;
     fail_launch(j->comm, musaErrorMemoryAllocation);
     const int failure = run(j, j->ticket, false);
-    release_others(j, failure);
-    release(&j->way, failure);
+    release_all(j, failure);
     mccl_job_free(j);
     return mcclUnhandledMusaError;
 }

@@ -78,15 +78,20 @@ void race_page_drop(struct race_page *p)
 
 /* ---- finer ones --------------------------------------------------------------------------------- */
 
-/* Whole lines of the cache: most accesses touch one. */
-static void *grow_lines(void *old, size_t used, size_t size)
+/* Lines for one element more, of whole lines of the cache: most accesses touch one. NULL: no memory, and nothing was
+ * done. */
+static void *room_for_one(void *old, unsigned used, unsigned *room, unsigned first, size_t each)
 {
-    void *p = aligned_alloc(64, size);
+    if (used < *room)
+        return old;
+    const unsigned more = *room ? 2 * *room : first;
+    void *p = aligned_alloc(64, more * each);
     if (!p)
         return NULL;
     if (used)
-        memcpy(p, old, used);
+        memcpy(p, old, used * each);
     free(old);
+    *room = more;
     return p;
 }
 
@@ -116,14 +121,10 @@ struct word *race_page_bytes(struct race_page *p, uint32_t word, const struct wo
         return NULL;
     if (p->parted[word])
         return p->byte[p->parted[word] - 1];
-    if (p->bytes == p->bytes_room) {
-        const unsigned more = p->bytes_room ? 2 * p->bytes_room : 16;
-        void *byte = grow_lines(p->byte, p->bytes * sizeof *p->byte, more * sizeof *p->byte);
-        if (!byte)
-            return NULL;
-        p->byte = byte;
-        p->bytes_room = more;
-    }
+    void *lines = room_for_one(p->byte, p->bytes, &p->bytes_room, 16, sizeof *p->byte);
+    if (!lines)
+        return NULL;
+    p->byte = lines;
     struct word *part = p->byte[p->bytes++];
     for (unsigned k = 0; k < 4; k++)
         part[k] = *whole;
@@ -136,14 +137,10 @@ struct word *race_page_split(struct race_page *p, uint32_t unit)
     struct word *u = &p->unit[unit];
     if (u->words)
         return p->word[u->words - 1];
-    if (p->words == p->words_room) {
-        const unsigned more = p->words_room ? 2 * p->words_room : 8;
-        void *lines = grow_lines(p->word, p->words * sizeof *p->word, more * sizeof *p->word);
-        if (!lines)
-            return NULL;
-        p->word = lines;
-        p->words_room = more;
-    }
+    void *lines = room_for_one(p->word, p->words, &p->words_room, 8, sizeof *p->word);
+    if (!lines)
+        return NULL;
+    p->word = lines;
     struct word *word = p->word[p->words++];
     u->words = (uint16_t)p->words;
     for (unsigned k = 0; k < UNIT_WORDS; k++) {
