@@ -9,8 +9,9 @@
  * it again. */
 static void stays(const struct CUctx_st *own)
 {
-    void *handle = NULL, *now = NULL;
-    int plan = 0;
+    void *handle = NULL, *now = NULL, *comm[2] = {NULL};
+    CUkernel kernel = NULL;
+    int plan = 0, devices = 0;
 #define STAYS(call) \
     do { \
         OK(call); \
@@ -40,6 +41,23 @@ static void stays(const struct CUctx_st *own)
     STAYS(C(nvjpegCreateSimple)(&handle));
     STAYS(C(nvjpegDestroy)(handle));
     STAYS(C(cudaInitDevice)(0, 0, 0));
+    OK(M(cudaGetDeviceCount, musaGetDeviceCount)(&devices));
+    if (devices < 2)
+        return;
+    /* Calls that work on another device come back. */
+    STAYS(C(cudaInitDevice)(1, 0, 0));
+    IS(C(cudaInitDevice)(devices, 0, 0), cudaErrorInvalidDevice);
+    OK(C(cudaGetKernel)(&kernel, &snippet_stub));
+    STAYS(C(cudaKernelSetAttributeForDevice)(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 2048, 1));
+    STAYS(C(cublasXtCreate)(&handle));
+    STAYS(C(cublasXtDeviceSelect)(handle, 1, (int[]){1}));
+    STAYS(C(cublasXtDestroy)(handle));
+    STAYS(C(cusolverMgCreate)(&handle));
+    STAYS(C(cusolverMgDeviceSelect)(handle, 1, (int[]){1}));
+    STAYS(C(cusolverMgDestroy)(handle));
+    STAYS(C(ncclCommInitAll)(comm, 2, NULL));
+    STAYS(C(ncclCommDestroy)(comm[0]));
+    STAYS(C(ncclCommDestroy)(comm[1]));
 }
 
 void snippet_context(void)

@@ -33,6 +33,7 @@ replay() {
 for mode in main thread twothreads manythreads fork; do
     replay "$mode" "$B/tests/snippets/linked" "$mode"
 done
+CUMU_HOST_DEVICES=2 replay devices "$B/tests/snippets/linked" main
 SNIPPET_CONSTRUCTOR=1 replay constructor "$B/tests/snippets/linked"
 for mode in dlsym procaddress; do
     replay "$mode" "$B/tests/snippets/lookup" "$mode"

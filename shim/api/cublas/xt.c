@@ -7,6 +7,7 @@
 
 #include "api/api.h"
 #include "api/object.h"
+#include "api/visit.h"
 
 #include "conv.h"
 #include "cuda_enums.h"
@@ -46,23 +47,12 @@ int wrap_cublasXtDestroy(void *handle)
     return r;
 }
 
-/* Switches to a device; the one before comes back. */
-static bool enter(int device, int *before)
-{
-    return !mu.musaGetDevice(before) && (*before == device || !mu.musaSetDevice(device));
-}
-static void leave(int device, int before)
-{
-    if (before != device)
-        mu.musaSetDevice(before);
-}
-
 /* cublasXt on one device: the first of the list. Another one than before gets a handle of its own; the program's
  * handle stays. */
 int wrap_cublasXtDeviceSelect(void *handle, int count, void *devices)
 {
     struct xt *x = live(handle);
-    int before, all = 0;
+    int all = 0;
     if (!x)
         return CUBLAS_STATUS_NOT_INITIALIZED;
     const int *device = devices;
@@ -74,10 +64,11 @@ int wrap_cublasXtDeviceSelect(void *handle, int count, void *devices)
     if (device[0] == x->device)
         return CUBLAS_STATUS_SUCCESS;
     void *below;
-    if (!enter(device[0], &before))
+    struct cumu_visit visit;
+    if (cumu_visit(&visit, device[0]))
         return CUBLAS_STATUS_INVALID_VALUE;
     int r = conv_cublasCreate_v2(&below);
-    leave(device[0], before);
+    cumu_visit_end(&visit);
     if (r)
         return r;
     wrap_cublasDestroy_v2(x->below);
@@ -154,7 +145,7 @@ struct operand {
 struct job {
     struct xt *xt;
     size_t size; /* of an element */
-    int before;
+    struct cumu_visit visit;
     struct operand o[3]; /* the last is the result */
     int n;
 };
@@ -174,7 +165,7 @@ static int finish(struct job *j, int status)
         status = CUBLAS_STATUS_EXECUTION_FAILED;
     for (int i = 0; i < j->n; i++)
         mu.musaFree(j->o[i].there);
-    leave(j->xt->device, j->before);
+    cumu_visit_end(&j->visit);
     return status;
 }
 
@@ -196,7 +187,7 @@ static int start(struct job *j, void *handle)
         }
         o->lead = o->rows > 1 ? (int)o->rows : 1;
     }
-    if (j->n < 2 || !enter(j->xt->device, &j->before))
+    if (j->n < 2 || cumu_visit(&j->visit, j->xt->device))
         return CUBLAS_STATUS_INVALID_VALUE;
     int r = 0;
     for (int i = 0; i < j->n && !r; i++) {
@@ -209,7 +200,7 @@ static int start(struct job *j, void *handle)
         return r;
     for (int i = 0; i < j->n; i++)
         mu.musaFree(j->o[i].there);
-    leave(j->xt->device, j->before);
+    cumu_visit_end(&j->visit);
     return r;
 }
 

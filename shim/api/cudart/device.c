@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "api/cudart/release.h"
 #include "api/release.h"
+#include "api/visit.h"
 #include "cuda_structs.h"
 
 /* Where a property lies in each version's struct; NOWHERE: the version lacks it. */
@@ -110,15 +111,12 @@ cudaError_t wrap_cudaChooseDevice(int *device, const void *wanted)
 
 cudaError_t wrap_cudaInitDevice(int ordinal, unsigned device_flags, unsigned flags)
 {
-    int now = 0;
+    struct cumu_visit visit;
     (void)device_flags, (void)flags;
-    cudaError_t err = mu.musaGetDevice(&now);
-    if (!err && now != ordinal)
-        err = mu.musaSetDevice(ordinal);
+    cudaError_t err = cumu_visit(&visit, ordinal);
     if (!err)
         err = mu.musaFree(NULL);
-    if (now != ordinal)
-        mu.musaSetDevice(now);
+    cumu_visit_end(&visit);
     return err;
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/visit.h"
 #include "wraps.h"
 
 /* The runtime's word for a handle that is no kernel. */
@@ -120,16 +121,12 @@ cudaError_t wrap_cudaFuncGetParamCount(const void *kernel, size_t *count)
 
 cudaError_t wrap_cudaKernelSetAttributeForDevice(cudaKernel_t kernel, int attribute, int value, int device)
 {
-    int now = 0;
+    struct cumu_visit visit;
     KERNEL(f, kernel);
-    cudaError_t err = mu.musaGetDevice(&now);
-    if (!err && now != device)
-        err = mu.musaSetDevice(device);
-    if (err)
-        return err;
-    err = CUMU_RT(cumu_func_set_attribute(f, attribute, value));
-    if (now != device)
-        mu.musaSetDevice(now);
+    cudaError_t err = cumu_visit(&visit, device);
+    if (!err)
+        err = CUMU_RT(cumu_func_set_attribute(f, attribute, value));
+    cumu_visit_end(&visit);
     return err;
 }
 

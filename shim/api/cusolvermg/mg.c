@@ -5,6 +5,7 @@
 
 #include "api/cusolver/cusolver.h"
 #include "api/object.h"
+#include "api/visit.h"
 
 enum { LARGEST = 64 };
 
@@ -57,18 +58,18 @@ static bool devices(int count, const int *id)
 int wrap_cusolverMgDeviceSelect(void *handle, int count, void *id)
 {
     struct mg *h = alive(handle);
-    int before, r;
+    struct cumu_visit visit;
     if (!h)
         return CUSOLVER_STATUS_NOT_INITIALIZED;
-    if (!devices(count, id) || mu.musaGetDevice(&before))
+    if (!devices(count, id))
         return CUSOLVER_STATUS_INVALID_VALUE;
     if (h->below)
         wrap_cusolverDnDestroy(h->below);
     h->below = NULL;
     h->devices = count;
     h->device = *(int *)id;
-    r = mu.musaSetDevice(h->device) ? CUSOLVER_STATUS_EXECUTION_FAILED : wrap_cusolverDnCreate(&h->below);
-    mu.musaSetDevice(before);
+    int r = cumu_visit(&visit, h->device) ? CUSOLVER_STATUS_EXECUTION_FAILED : wrap_cusolverDnCreate(&h->below);
+    cumu_visit_end(&visit);
     return r;
 }
 
@@ -181,23 +182,26 @@ static int move_pivots(const struct part *a, int **blocks, int *at, bool back)
 /* A call in progress: the device is set, all streams have ended, info and a workspace lie on the device. */
 struct call {
     struct mg *h;
-    int before, type;
+    struct cumu_visit visit;
+    int type;
     void *info, *work, *more;
 };
 static int begin(struct call *c, void *handle, const struct part *a, const struct part *b)
 {
-    *c = (struct call){.h = alive(handle), .before = -1};
+    *c = (struct call){.h = alive(handle)};
     if (!c->h)
         return CUSOLVER_STATUS_NOT_INITIALIZED;
     if (!c->h->below || !valid(a) || (b && (!valid(b) || b->desc->element != a->desc->element)))
         return CUSOLVER_STATUS_INVALID_VALUE;
     c->type = type_of(a->desc);
-    if (mu.musaGetDevice(&c->before))
-        return CUSOLVER_STATUS_EXECUTION_FAILED;
-    for (int i = 0; i < a->desc->grid.devices; i++)
-        if (mu.musaSetDevice(a->desc->grid.id[i]) || mu.musaDeviceSynchronize())
+    for (int i = 0; i < a->desc->grid.devices; i++) {
+        struct cumu_visit visit;
+        bool ended = !cumu_visit(&visit, a->desc->grid.id[i]) && !mu.musaDeviceSynchronize();
+        cumu_visit_end(&visit);
+        if (!ended)
             return CUSOLVER_STATUS_EXECUTION_FAILED;
-    if (mu.musaSetDevice(c->h->device))
+    }
+    if (cumu_visit(&c->visit, c->h->device))
         return CUSOLVER_STATUS_EXECUTION_FAILED;
     return mu.musaMalloc(&c->info, sizeof(int)) ? CUSOLVER_STATUS_ALLOC_FAILED : CUSOLVER_STATUS_SUCCESS;
 }
@@ -214,8 +218,7 @@ static int end(struct call *c, int status, struct part *a, struct part *b, int *
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i])
             mu.musaFree(all[i]);
-    if (c->before >= 0)
-        mu.musaSetDevice(c->before);
+    cumu_visit_end(&c->visit);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* Communicators: how they come to be, what they tell, and their end. */
 #include "api/nccl/nccl.h"
+#include "api/visit.h"
 #include "api/nccl/manifest.h"
 #include "core/resolve.h"
 
@@ -180,11 +181,11 @@ int wrap_ncclCommInitRankScalable(void **comm, int nranks, int rank, int n, cons
 int wrap_ncclCommInitAll(void **comms, int n, const int *devices)
 {
     const char *call = "ncclCommInitAll";
-    int count = 0, old = 0, r;
+    int count = 0, r;
     struct cumu_s128 id;
     if (!comms || n < 1)
         return cumu_nccl_failed(call, ncclInvalidArgument, "%d devices", n);
-    if (mu.musaGetDeviceCount(&count) || mu.musaGetDevice(&old))
+    if (mu.musaGetDeviceCount(&count))
         return cumu_nccl_failed(call, ncclUnhandledCudaError, "no device");
     for (int i = 0; i < n; i++) {
         int d = devices ? devices[i] : i;
@@ -197,10 +198,11 @@ int wrap_ncclCommInitAll(void **comms, int n, const int *devices)
     if ((r = wrap_ncclGetUniqueId(&id)) || (r = wrap_ncclGroupStart()))
         return r;
     for (int i = 0; i < n && !r; i++) {
-        (void)mu.musaSetDevice(devices ? devices[i] : i);
-        r = cumu_nccl_make(call, &comms[i], n, &id, i, NULL);
+        struct cumu_visit visit;
+        r = cumu_visit(&visit, devices ? devices[i] : i) ? cumu_nccl_failed(call, ncclUnhandledCudaError, "no device")
+                                                         : cumu_nccl_make(call, &comms[i], n, &id, i, NULL);
+        cumu_visit_end(&visit);
     }
-    (void)mu.musaSetDevice(old);
     int end = wrap_ncclGroupEnd();
     return r ? r : end;
 }

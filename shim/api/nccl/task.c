@@ -1,6 +1,7 @@
 /* Groups, and steps that need other ranks: at once, at the end of a group beside their siblings, or in the
  * background for non-blocking communicators. */
 #include "api/nccl/nccl.h"
+#include "api/visit.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -52,12 +53,10 @@ static void finish(struct nccl_task *t, int result)
 
 static void step(struct nccl_task *t)
 {
-    int old = -1;
-    if (mu.musaGetDevice(&old) == musaSuccess && old != t->device)
-        (void)mu.musaSetDevice(t->device);
+    struct cumu_visit visit;
+    (void)cumu_visit(&visit, t->device);
     finish(t, t->run(t));
-    if (old >= 0 && old != t->device)
-        (void)mu.musaSetDevice(old);
+    cumu_visit_end(&visit);
 }
 
 static void drop(struct nccl_task *t)

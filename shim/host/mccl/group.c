@@ -7,6 +7,7 @@
 
 #include "host/driver/callback.h"
 #include "host/mccl/net/net.h"
+#include "host/mccl/switch.h"
 
 /* Looks at the others before a short call goes to the stream: < 0.1 ms. After some microseconds, or at once with more
  * ranks than CPUs, each look lets another thread run, as the other rank may be waiting for this CPU. Where the others
@@ -210,21 +211,15 @@ static bool handle_of_thread(musaStream_t s) /* means another stream on each dev
  * another where a thread drives several. */
 static musaError_t link_streams(int device, musaStream_t from, musaStream_t to)
 {
-    int current = device;
+    struct mccl_switch before;
     musaEvent_t event;
-    musaError_t r = musaGetDevice(&current);
-    if (!r && current != device)
-        r = musaSetDevice(device);
-    if (r)
-        return r;
-    r = musaEventCreateWithFlags(&event, musaEventDisableTiming);
-    if (!r) {
+    musaError_t r = mccl_switch_to(&before, device);
+    if (!r && !(r = musaEventCreateWithFlags(&event, musaEventDisableTiming))) {
         r = musaEventRecord(event, from);
         r = r ? r : musaStreamWaitEvent(to, event, 0);
         musaEventDestroy(event);
     }
-    if (current != device)
-        musaSetDevice(current);
+    mccl_switch_back(&before);
     return r;
 }
 
@@ -377,11 +372,11 @@ static mcclResult_t go_on(struct mccl_job *j)
 static mcclResult_t launch(struct mccl_job *j)
 {
     mcclComm_t c = j->comm;
-    int device = c->device;
+    struct mccl_switch before = {0};
     if (j->way.held)
         return go_on(j);
-    if (handle_of_thread(j->way.stream) && musaGetDevice(&device) == musaSuccess && device != c->device)
-        musaSetDevice(c->device);
+    if (handle_of_thread(j->way.stream))
+        (void)mccl_switch_to(&before, c->device);
     musaStreamCaptureStatus status = musaStreamCaptureStatusNone;
     musaError_t r = musaStreamIsCapturing(j->way.stream, &status);
     if (r && r != musaErrorInvalidResourceHandle &&
@@ -406,8 +401,7 @@ static mcclResult_t launch(struct mccl_job *j)
             }
         }
     }
-    if (device != c->device)
-        musaSetDevice(device);
+    mccl_switch_back(&before);
     if (!r)
         return mcclSuccess;
     mccl_job_free(j);

@@ -20,6 +20,7 @@
 #include "host/driver/callback.h"
 #include "host/mccl/net/net.h"
 #include "host/mccl/rendezvous.h"
+#include "host/mccl/switch.h"
 
 #define HOST_DEVICES 64 /* that a machine may have */
 #define CONNECT_MS 10000
@@ -429,10 +430,10 @@ mcclResult_t mcclCommInitRank(mcclComm_t *comm, int nranks, mcclUniqueId id, int
 /* All ranks of one process, as a group, so that they can wait for each other. */
 mcclResult_t mcclCommInitAll(mcclComm_t *comms, int ndev, const int *devices)
 {
-    int count, old;
+    int count;
     if (!comms || ndev < 1 || ndev > MCCL_MAX_RANKS)
         return mcclInvalidArgument;
-    if (musaGetDeviceCount(&count) || musaGetDevice(&old))
+    if (musaGetDeviceCount(&count))
         return mcclUnhandledMusaError;
     for (int i = 0; i < ndev; i++) {
         int d = devices ? devices[i] : i;
@@ -446,10 +447,11 @@ mcclResult_t mcclCommInitAll(mcclComm_t *comms, int ndev, const int *devices)
     mcclResult_t r = mcclGetUniqueId(&id);
     mcclGroupStart();
     for (int i = 0; i < ndev && !r; i++) {
-        musaSetDevice(devices ? devices[i] : i);
-        r = mcclCommInitRank(&comms[i], ndev, id, i);
+        struct mccl_switch before;
+        r = mccl_switch_to(&before, devices ? devices[i] : i) ? mcclUnhandledMusaError
+                                                              : mcclCommInitRank(&comms[i], ndev, id, i);
+        mccl_switch_back(&before);
     }
-    musaSetDevice(old);
     mcclResult_t end = mcclGroupEnd();
     return r ? r : end;
 }
