@@ -81,6 +81,14 @@ struct dnn_floats {
 };
 /* By oneDNN. False where it is not here, does not take this, or had no memory: then nothing was written. */
 bool dnn_by_onednn(const struct dnn_floats *f);
+/* c = scale a b, of matrices of rows, or where turned of columns, that are `lead` numbers apart. */
+struct dnn_product {
+    const float *a, *b;
+    float *c, scale;
+    bool a_turned, b_turned;
+    int64_t rows, columns, inner, a_lead, b_lead, c_lead;
+};
+bool dnn_product_by_onednn(const struct dnn_product *p);
 /* A batch normalisation of floats over channels; x's layout, without gaps, is that of all its tensors. What a way does
  * not take is NULL. */
 struct dnn_norm_floats {

@@ -11,5 +11,6 @@
 
 bool OF_RELEASE(dnn_has_onednn)(void) { return false; }
 bool OF_RELEASE(dnn_by_onednn)(const struct dnn_floats *f) { return (void)f, false; }
+bool OF_RELEASE(dnn_product_by_onednn)(const struct dnn_product *p) { return (void)p, false; }
 bool OF_RELEASE(dnn_norm_by_onednn)(const struct dnn_norm_floats *f) { return (void)f, false; }
 #endif

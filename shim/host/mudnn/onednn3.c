@@ -58,6 +58,8 @@ enum {
 
 typedef const_dnnl_memory_desc_t layout;
 int dnnl_engine_create(dnnl_engine_t *engine, dnnl_engine_kind_t kind, size_t index);
+int dnnl_sgemm(char turn_a, char turn_b, int64_t rows, int64_t columns, int64_t inner, float alpha, const float *a,
+               int64_t lead_a, const float *b, int64_t lead_b, float beta, float *c, int64_t lead_c);
 int dnnl_stream_create(dnnl_stream_t *stream, dnnl_engine_t engine, unsigned flags);
 int dnnl_stream_wait(dnnl_stream_t stream);
 int dnnl_memory_desc_create_with_strides(dnnl_memory_desc_t *md, int n, const dnnl_dims_t dims, dnnl_data_type_t type,

@@ -1,8 +1,8 @@
-/* Convolutions and batch normalisations of floats by one release of oneDNN, which whoever includes this names:
- * DNNL_VERSION_MAJOR with the release's declarations, and OF_RELEASE(name) for what is made. The library is opened at
- * run time, with its names to itself: a program may have another release of it. The layouts that it likes best are made
- * of the program's by its reorders. What is made for a shape, primitives and memory of those layouts, is kept for the
- * next call of the same shape. */
+/* Convolutions, batch normalisations and products of floats by one release of oneDNN, which whoever includes this
+ * names: DNNL_VERSION_MAJOR with the release's declarations, and OF_RELEASE(name) for what is made. The library is
+ * opened at run time, with its names to itself: a program may have another release of it. The layouts that it
+ * likes best are made of the program's by its reorders. What is made for a shape, primitives and memory of those
+ * layouts, is kept for the next call of the same shape. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -44,6 +44,7 @@ typedef const_dnnl_memory_desc_t layout_ref;
 #define FUNCTIONS(F) \
     VERSIONED(F) \
     F(engine_create) \
+    F(sgemm) \
     F(stream_create) \
     F(stream_wait) \
     F(memory_desc_equal) \
@@ -490,6 +491,13 @@ static dnnl_stream_t own_stream(void)
     if (!OF_RELEASE(dnn_has_onednn)() || (!stream && dnnl.stream_create(&stream, engine, dnnl_stream_default_flags)))
         return NULL;
     return stream;
+}
+
+bool OF_RELEASE(dnn_product_by_onednn)(const struct dnn_product *p)
+{
+    return OF_RELEASE(dnn_has_onednn)() &&
+           !dnnl.sgemm(p->a_turned ? 'T' : 'N', p->b_turned ? 'T' : 'N', p->rows, p->columns, p->inner, p->scale, p->a,
+                       p->a_lead, p->b, p->b_lead, 0, p->c, p->c_lead);
 }
 
 bool OF_RELEASE(dnn_by_onednn)(const struct dnn_floats *f)

@@ -2,6 +2,7 @@
 #include "host/mudnn/mudnn.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "abi/mudnn_graph.h"
 #include "host/mudnn/real.h"
@@ -43,55 +44,65 @@ static void double_row(const struct mudnn_row_softmax *s, int64_t row, double *v
 
 /* ---- rows of floats ---------------------------------------------------------------------------- */
 
-enum { LANES = 16 };
+enum { LANES = 8, AHEAD = 4 };
+typedef float vector __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float))));
+typedef int32_t lane_bits __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float))));
 
-/* The greatest of n numbers and `least`; a NaN where there is one. */
+/* The greatest of n numbers and `least`; a NaN where there is one. The vectors are written out, as the compiler makes
+ * none of a maximum whose order it must keep. */
 REAL_VECTOR static float greatest(const float *v, int64_t n, float least)
 {
-    float most[LANES];
-    int32_t none[LANES] = {0}, any = 0;
+    vector most[AHEAD];
+    lane_bits nan = {0};
     int64_t i = 0;
-    for (int k = 0; k < LANES; k++)
-        most[k] = least;
-    for (; i + LANES <= n; i += LANES)
-        for (int k = 0; k < LANES; k++) {
-            most[k] = v[i + k] > most[k] ? v[i + k] : most[k];
-            none[k] |= v[i + k] != v[i + k];
+    int any = 0;
+    for (int a = 0; a < AHEAD; a++)
+        most[a] = (vector){0} + least;
+    for (; i + AHEAD * LANES <= n; i += AHEAD * LANES)
+        for (int a = 0; a < AHEAD; a++) {
+            const vector next = *(const vector *)(v + i + a * LANES);
+            const lane_bits more = next > most[a];
+            most[a] = (vector)(((lane_bits)next & more) | ((lane_bits)most[a] & ~more));
+            nan |= next != next;
         }
     for (; i < n; i++) {
-        most[0] = v[i] > most[0] ? v[i] : most[0];
+        least = v[i] > least ? v[i] : least;
         any |= v[i] != v[i];
     }
-    for (int k = 0; k < LANES; k++) {
-        least = most[k] > least ? most[k] : least;
-        any |= none[k];
-    }
+    for (int k = 0; k < LANES; k++)
+        any |= nan[k];
+    for (int k = 0; k < AHEAD * LANES; k++)
+        least = most[k / LANES][k % LANES] > least ? most[k / LANES][k % LANES] : least;
     return any ? NAN : least;
 }
 
-/* to[i] = exp(from[i] - most), 0 where that is no normal number any more; their sum, of LANES sums that are short
- * enough to keep their digits. */
+/* to[i] = exp(from[i] - most), 0 where that is no normal number any more; their sum, of vectors of sums that are short
+ * enough to keep their digits. The exponential is real_exp of numbers that are not above 0; a NaN stays one. */
 REAL_VECTOR static double exponentiate(float *to, const float *from, int64_t n, float most)
 {
-    enum { SHORT = 64 * LANES };
+    enum { SHORT = 128 * LANES };
+    const float magic = 12582912.0f;
     double sum = 0;
     for (int64_t i = 0; i < n;) {
-        float part[LANES] = {0};
+        vector some = {0};
         const int64_t end = n - i < SHORT ? n : i + SHORT;
-        for (; i + LANES <= end; i += LANES)
-            for (int k = 0; k < LANES; k++) {
-                float x = from[i + k] - most, e = real_exp(x);
-                e = x < -87.0f ? 0 : e;
-                to[i + k] = e;
-                part[k] += e;
-            }
+        for (; i + LANES <= end; i += LANES) {
+            const vector x = *(const vector *)(from + i) - most, shifted = x * 1.44269504088896341f + magic;
+            const vector whole = shifted - magic, r = (x - whole * 0.693359375f) - whole * -2.12194440e-4f;
+            const lane_bits power = ((lane_bits)shifted << 23) + 0x3f800000;
+            vector e = r * (1 / 720.0f) + 1 / 120.0f;
+            e = ((((e * r + 1 / 24.0f) * r + 1 / 6.0f) * r + 0.5f) * r + 1) * r + 1;
+            e = (vector)((lane_bits)(e * (vector)power) & ~(x < -87.0f));
+            *(vector *)(to + i) = e;
+            some += e;
+        }
         for (; i < end; i++) {
             float x = from[i] - most, e = real_exp(x);
             to[i] = x < -87.0f ? 0 : e;
-            part[0] += to[i];
+            some[0] += to[i];
         }
         for (int k = 0; k < LANES; k++)
-            sum += (double)part[k];
+            sum += (double)some[k];
     }
     return sum;
 }
@@ -106,8 +117,10 @@ REAL_VECTOR static void scale_row(float *v, int64_t n, float by)
 static void float_row(const struct mudnn_row_softmax *s, int64_t row, float *v, int64_t n)
 {
     const struct mudnn_tensor *x = &s->x.t, *y = &s->y.t;
-    const float *from = (const float *)s->x.at + dnn_row_place(x, x, row);
-    const int64_t to = dnn_row_place(y, x, row);
+    const int64_t at = dnn_row_place(x, x, row);
+    const int64_t to = memcmp(x->stride, y->stride, (size_t)x->n * sizeof *x->stride) == 0 ? at
+                                                                                           : dnn_row_place(y, x, row);
+    const float *from = (const float *)s->x.at + at;
     double sink = s->sink.at ? dnn_get(s->sink.at, s->sink.t.type, dnn_row_place(&s->sink.t, x, row)) : -INFINITY;
     const float most = greatest(from, n, (float)sink), least = most == -INFINITY ? 0 : most;
     float *made = y->type == MUDNN_DATA_FLOAT ? (float *)s->y.at + to : v;
