@@ -338,9 +338,42 @@ static void shared_memory(void)
     chosen(tiles, T1_SHAPE_LINEAR, "T1_AHEAD_ROUND(");
 }
 
+/* ---- frames ---- */
+
+enum { ALIVE = 640, ROOM = 1 << 16 };
+static uint32_t alive_want(uint32_t i)
+{
+    uint32_t v = in[i], sum = 0;
+    for (uint32_t k = 0; k < ALIVE; k++, v = v * 5 + i)
+        sum = sum * 3 + v;
+    return sum;
+}
+
+/* Values that were computed before a barrier, as the last of them is stored there, and are used behind it lie on the
+ * warp's stack, 128 bytes each: more than the least stack has. */
+static void large_frame(void)
+{
+    char *text = malloc(ROOM);
+    if (!text)
+        return;
+    size_t n = (size_t)snprintf(text, ROOM, "%s.reg .b32 %%v<%d>; ld.global.u32 %%v0, [%%rd1]; mov.u32 %%r9, 0;\n",
+                                HEAD ENTRY("k"), ALIVE);
+    for (int k = 1; k < ALIVE; k++)
+        n += (size_t)snprintf(text + n, ROOM - n, "mad.lo.u32 %%v%d, %%v%d, 5, %%r0;\n", k, k - 1);
+    n += (size_t)snprintf(text + n, ROOM - n, "st.global.u32 [%%rd0], %%v%d; bar.sync 0;\n", ALIVE - 1);
+    for (int k = 0; k < ALIVE; k++)
+        n += (size_t)snprintf(text + n, ROOM - n, "mad.lo.u32 %%r9, %%r9, 3, %%v%d;\n", k);
+    snprintf(text + n, ROOM - n, "%s", STORE("%r9") END);
+    for (uint32_t i = 0; i < MOST; i++)
+        in[i] = i * 0x9e3779b9u >> 7;
+    expect("a frame of 640 values", text, 2, 544, alive_want);
+    free(text);
+}
+
 static int all(void)
 {
     comparisons();
+    large_frame();
     full_and_partial();
     lane_by_lane();
     in_halves();

@@ -14,11 +14,12 @@ const char *t1_prelude(size_t *size)
 /* -O1 is enough, as the vectors are explicit. -fcaller-saves: calls on rare paths cost nothing on the others. The
  * two parameters bound what grows faster than the kernel (16 s become 7 for 2000 instructions of doubles) and cost
  * no kernel speed; a mandelbrot loop that three instructions were combined in takes half the time. The rest
- * keeps results the bits PTX asks for and makes room for the warp switch. */
+ * keeps results the bits PTX asks for and makes room for the warp switch; a frame that is larger than its stack touches
+ * the page below, however far it reaches. */
 #define COMMON \
     "-x c -std=gnu11 -O1 -fcaller-saves --param=max-combine-insns=2 " \
     "--param=ira-max-conflict-table-size=10 -w -fPIC -shared -nostdlib -fvisibility=hidden -ffp-contract=off " \
-    "-fno-strict-aliasing -fno-math-errno -fno-trapping-math -fno-stack-protector " \
+    "-fno-strict-aliasing -fno-math-errno -fno-trapping-math -fno-stack-protector -fstack-clash-protection " \
     "-fno-asynchronous-unwind-tables"
 #if defined(__x86_64__)
 #define COMMON_FLAGS COMMON " -mno-red-zone"

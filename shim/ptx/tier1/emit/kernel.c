@@ -130,6 +130,17 @@ static void emit_all(struct t1_emit *e, const struct ptx_func *kernel)
     check_recursion(e);
 }
 
+/* What a warp's calls may need of its stack; pages that nothing touches cost address space only. The frame of a large
+ * kernel grows with its text: 67 kB of PyTorch's sums of 4 x 4 f32, where a value that lives across a barrier takes 128
+ * bytes of the frame, and more of the text. */
+static size_t stack_size(const struct t1_emit *e, size_t text)
+{
+    enum { LEAST = 65536, CALLS = 262144, CHECKED = 4194304 };
+    const size_t frame = (LEAST + text + LEAST - 1) / LEAST * LEAST;
+    const size_t other = e->checked ? CHECKED : e->reached.nfunc > 1 || e->deep ? CALLS : LEAST;
+    return frame > other ? frame : other;
+}
+
 /* Puts the whole file together: settings that the prelude reads as macros, the prelude, declarations, bodies. A
  * kernel without barriers is forced inline into the loop over warps, which then needs no fibres; one that has them
  * is not, as each warp calls it on a stack of its own. */
@@ -164,10 +175,7 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
                       : 0);
     if (e->lines)
         t1_put(e, "#line 1 \"tier1-prelude\"\n");
-    if (e->checked)
-        t1_put(e, "#define T1_STACK 4194304\n");
-    else if (e->reached.nfunc > 1 || e->deep)
-        t1_put(e, "#define T1_STACK 262144\n");
+    t1_put(e, "#define T1_STACK %zu\n", stack_size(e, all.n));
     t1_put(e, "#define T1_KERNEL static %s void\n",
            fibres ? "__attribute__((noinline))" : "inline __attribute__((always_inline))");
     t1_write(e, &e->text, prelude, prelude_size);

@@ -6,7 +6,7 @@
 #include "ptx/tier0/stack.h"
 #include "ptx/tier1/exec/object.h"
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, STAGGER = 16 * 640 /* see T1_MAIN: where a warp's frames begin */ };
 _Static_assert(T1_SHARED_SLACK == T0_ROOM_SLACK, "arenas are as wide as rooms");
 
 static uint8_t *reserve(size_t size, int access)
@@ -62,7 +62,7 @@ static bool guard(struct t1_room *r, uint32_t warps)
 static bool stack_room(struct t1_room *r, uint32_t warps, uint64_t each)
 {
     uint64_t slots = r->few_stacks ? warps : T0_MAX_WARPS;
-    each = (each < T1_STACK_LEAST ? T1_STACK_LEAST : each) + PAGE;
+    each = (each < T1_STACK_LEAST ? T1_STACK_LEAST : each) + STAGGER + PAGE;
     each = (each + PAGE - 1) & ~(uint64_t)(PAGE - 1);
     if (each <= r->block.stack_size && warps * r->block.stack_size <= r->stack_room)
         return guard(r, warps);
