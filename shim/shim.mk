@@ -256,14 +256,14 @@ $(CUMU_BIN): $(RUN_OBJ) $(CUMU_TOOL)
 	$Qnew=$@.$$$$; $(CC) -o $$new $(RUN_OBJ) $(STATIC) -pthread -ldl 2>/dev/null || \
 	    $(CC) -o $$new $(RUN_OBJ) $(LDBASE) && mv -f $$new $@ || { rm -f $$new; exit 1; }
 
-# Names without a version, for programs that open those; the newest runtime answers.
-FACADE_LINKS := $(addprefix $B/lib/cumu/facade/,libcudart.so libcuda.so libnccl.so)
-$B/lib/cumu/facade/libcudart.so: $B/lib/cumu/facade/libcudart.so.13
-	$Qln -sf $(<F) $@
-$B/lib/cumu/facade/libcuda.so: $B/lib/cumu/facade/libcuda.so.1
-	$Qln -sf $(<F) $@
-$B/lib/cumu/facade/libnccl.so: $B/lib/cumu/facade/libnccl.so.2
-	$Qln -sf $(<F) $@
+# Names without a version, for programs that open those: the newest answers. A compiler's are the program's own.
+FACADE_LINKS := $(addprefix $B/lib/cumu/facade/,$(filter-out libnvrtc.so libnvJitLink.so,\
+                $(sort $(foreach s,$(SONAMES),$(firstword $(subst .so., ,$s)).so))))
+define facade_link
+$1: $B/lib/cumu/facade/$(lastword $(sort $(filter $(notdir $1).%,$(SONAMES))))
+	$$Qln -sf $$(<F) $$@
+endef
+$(foreach l,$(FACADE_LINKS),$(eval $(call facade_link,$l)))
 
 # What finds NVIDIA's tools by name finds ours (cumu run puts this folder on PATH).
 TOOL_LINKS := $(addprefix $B/libexec/cumu/,nvidia-smi ptxas nvlink fatbinary cuobjdump nvdisasm)

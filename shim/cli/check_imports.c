@@ -125,7 +125,7 @@ void check_strings(struct check_report *r, Elf *elf)
         Elf_Data *d = elf_rawdata(scn, NULL);
         const char *start = d ? d->d_buf : NULL, *last = start ? start + d->d_size : NULL;
         for (const char *s = start; s && (s = memmem(s, (size_t)(last - s), "lib", 3)); s += 3)
-            if (s == start || !s[-1])
+            if (s == start || s[-1] < ' ' || s[-1] > '~') /* before it may be a table, of no text */
                 opened(r, s, (size_t)(last - s));
     }
 }

@@ -49,6 +49,11 @@ registers='__attribute__((section(".nvFatBinSegment"))) const unsigned segment[6
 build jumps.so "$registers"' static __attribute__((used)) void _cudart_tramp_resolve(void) {}' -shared -fPIC
 check "trampolines are no static runtime" 0 '^runtime +shared$' '^opens +libcudart\.so: facade$' '^verdict +will run$' -- \
     "$cumu" check "$tmp/jumps.so"
+# A name may follow a table, which ends in no zero; the newest library has the name without a version (DALI).
+build after.so '__asm__(".section .rodata\n.byte 0x19, 0xed, 0xff\n.asciz \"libcufft.so.11\"\n.asciz \"libcufft.so\"\n.text");' \
+    -shared -fPIC
+check "names of libraries after a table" 0 '^opens +libcufft\.so\.11: facade$' '^opens +libcufft\.so: facade$' -- \
+    "$cumu" check "$tmp/after.so"
 build inside.so "$registers" -shared -fPIC -s
 check "a stripped runtime is named with its library" 2 "inside\.so has the CUDA runtime linked in, is stripped" -- \
     "$cumu" check "$tmp/inside.so"
