@@ -13,7 +13,17 @@
 #include "cuda_functions.h"
 
 enum { BYTES = 4096, FEWER = 20 }; /* no multiple of the 32 bytes that initcheck looks at together */
-enum { RIGHT_FILLED = 1, COPIED = 2, AGAIN = 4, ASYNC = 8, COOPERATIVE = 16, HALF = 32, SM_90 = 64, SHORTER = 128 };
+enum {
+    RIGHT_FILLED = 1,
+    COPIED = 2,
+    AGAIN = 4,
+    ASYNC = 8,
+    COOPERATIVE = 16,
+    HALF = 32,
+    SM_90 = 64,
+    SHORTER = 128,
+    TWICE = 256
+};
 
 struct test {
     const char *tool, *name, *report;
@@ -53,6 +63,12 @@ struct test {
     "setp.ne.u32 %p2, %r1, 64;\n@%p2 bra END;\n" A "st.shared.u32 [s+64], 5;"
 
 #define OTHER_WARP "xor.b32 %r6, %r1, 32; mul.wide.u32 %rd5, %r6, 16; add.u64 %rd5, %rd5, %rd1;\n"
+/* Words side by side, of this thread and of the one in the next warp. */
+#define WORDS \
+    "mul.wide.u32 %rd5, %r1, 4; add.u64 %rd5, %rd5, %rd1; xor.b32 %r6, %r1, 32;\n" \
+    "mul.wide.u32 %rd6, %r6, 4; add.u64 %rd6, %rd6, %rd1;\n"
+#define READ_OTHER B "ld.global.u32 %r7, [%rd6];"
+#define KEPT_RACE "Warning: Race in global memory reported between Write .*hazards.cu:77 .* and Read .*hazards.cu:88"
 #define OTHER_LANE "xor.b32 %r6, %r1, 1; mul.wide.u32 %rd5, %r6, 16; add.u64 %rd5, %rd5, %rd1;\n"
 /* Block 0 writes and sets a flag, block 1 waits for it by relaxed loads; the same by two warps. */
 #define FLAG \
@@ -162,7 +178,7 @@ static const struct test fixed[] = {
     {"racecheck", "global_raw", GLOBAL_RACE("Write", "Read"),
      A "st.global.u32 [%rd4], 5;\n" B "ld.global.u32 %r6, [%rd1+16];",
      A "st.global.u32 [%rd4], 5;\n" B "ld.global.u32 %r6, [%rd4];", 8, 1, 0},
-    {"racecheck", "global_equal_data", GLOBAL_RACE("Write", "Read"), /* memory holds 0 */
+    {"racecheck", "global_equal_data", KEPT_RACE, /* memory holds 0 */
      BLOCK_0 A "st.global.u32 [%rd1], 0;\nbra END;\nOTHER:\n" B "ld.global.u32 %r6, [%rd1];",
      BLOCK_0 A "st.global.u32 [%rd1], 0;\nbra END;\nOTHER:\n" B "ld.global.u32 %r6, [%rd1+64];", 2, 1, RIGHT_FILLED},
     {"racecheck", "global_equal_data_before", GLOBAL_RACE("Write", "Write"), /* the first one leaves it as it is */
@@ -213,6 +229,25 @@ static const struct test fixed[] = {
      "cvt.u64.u32 %rd5, %r1; add.u64 %rd5, %rd5, %rd1;\n" A "st.global.u8 [%rd5], %r1;", 1, 64, 0},
     {"racecheck", "global_relaxed_flag", GLOBAL_RACE("Write", "Read"), FLAG B "ld.global.u32 %r6, [%rd1+64];",
      FLAG "fence.acq_rel.gpu;\n" B "ld.global.u32 %r6, [%rd1+64];", 2, 1, RIGHT_FILLED},
+    /* Stores of the zeros that are there, and reads: after them, before them; with one that is no zero. */
+    {"racecheck", "global_kept", KEPT_RACE, WORDS A "st.global.u32 [%rd5], 0;\n" READ_OTHER,
+     WORDS A "st.global.u32 [%rd5], 0;\n" SYNC READ_OTHER, 1, 64, 0},
+    /* Launched again where memory holds ones: no warning any more. */
+    {"racecheck", "global_kept_once", "Error: Race in global memory reported between Write .*77 .* and Read .*:88",
+     WORDS A "st.global.u32 [%rd5], 0;\n" READ_OTHER, WORDS A "st.global.u32 [%rd5], 0;\n" SYNC READ_OTHER, 1, 64,
+     TWICE},
+    {"racecheck", "global_kept_after_read", KEPT_RACE, WORDS READ_OTHER "\n" A "st.global.u32 [%rd5], 0;",
+     WORDS READ_OTHER "\n" SYNC A "st.global.u32 [%rd5], 0;", 1, 64, 0},
+    {"racecheck", "global_kept_apart", KEPT_RACE,
+     OTHER_WARP A "st.global.v2.u32 [%rd3], {0, 0};\n" B "ld.global.u32 %r7, [%rd5];",
+     OTHER_WARP A "st.global.v2.u32 [%rd3], {0, 0};\n" SYNC B "ld.global.u32 %r7, [%rd5];", 1, 64, 0},
+    {"racecheck", "global_changed_by_one", GLOBAL_RACE("Write", "Read"),
+     WORDS "setp.eq.u32 %p1, %r1, 5; selp.u32 %r10, 1, 0, %p1;\n" A "st.global.u32 [%rd5], %r10;\n" READ_OTHER,
+     WORDS "setp.eq.u32 %p1, %r1, 5; selp.u32 %r10, 1, 0, %p1;\n" A "st.global.u32 [%rd5], %r10;\n" SYNC READ_OTHER, 1,
+     64, 0},
+    {"racecheck", "global_changed_before", GLOBAL_RACE("Write", "Read"),
+     WORDS "st.global.u32 [%rd5], 7;\n" A "st.global.u32 [%rd5], 7;\n" READ_OTHER,
+     WORDS "st.global.u32 [%rd5], 7;\n" A "st.global.u32 [%rd5], 7;\n" SYNC READ_OTHER, 1, 64, 0},
     {"racecheck", "global_overwritten", GLOBAL_RACE("Write", "Read"), READER "WAIT:\n" OVERWRITER,
      READER WAIT OVERWRITER, 2, 1, RIGHT_FILLED},
     {"racecheck", "shared_relaxed_flag", "Error: " RACE("Write", "Read"), SHARED_FLAG B "ld.shared.u32 %r6, [s+64];",
@@ -495,6 +530,10 @@ static void run(const struct test *t, int wrong)
         need((r != 0) != wrong, t->name);
     } else {
         need(cuLaunchKernel(f, t->blocks, 1, 1, t->threads, 1, 1, 2048, NULL, args, NULL), t->name);
+        if (t->flags & TWICE) {
+            need(cuMemsetD8_v2(p, 1, bytes), "fill");
+            need(cuLaunchKernel(f, t->blocks, 1, 1, t->threads, 1, 1, 2048, NULL, args, NULL), t->name);
+        }
     }
     need(cuCtxSynchronize(), t->name);
     release(t, p);

@@ -128,11 +128,12 @@ for tool in memcheck racecheck initcheck synccheck; do
     cmp -s "$tmp/said.$tool.0" "$tmp/said.$tool.wait" || { echo "not ok mutants: reports of $tool differ"; bad=1; }
 done
 
-# In the interpreter and in compiled code, with the same words: places, threads and counts.
+# In the interpreter and in compiled code, with the same words: places, threads and counts. Seed 91: a warp's halves read
+# one word each, of which one had been read enough; 114: the same of rows of global memory.
 for jit in 0 wait; do
     check "drawn kernels, jit $jit" 0 '^done$' -- env CUMU_JIT=$jit CUMU_HOST_THREADS=1 CUMU_LOG=info,+jit "$cumu" memcheck \
         --tool racecheck --racecheck-detect-level info --print-limit 0 --log-file "$tmp/drawn.log" \
-        "$tmp/drawn" "${SEED:-4}" 16 "$tmp/drawn.want"
+        "$tmp/drawn" "${SEED:-91}" 16 "$tmp/drawn.want"
     sed 's/0x[0-9a-f]*/ADDRESS/g' "$tmp/drawn.log" >"$tmp/drawn.$jit"
     rm -f "$tmp/drawn.log"
 done

@@ -288,7 +288,8 @@ static bool is_new(const struct t0_finding *f)
 {
     enum { TABLE = 4096, TRIES = 64 };
     static uint64_t seen[TABLE];
-    uint64_t h = 14695981039346656037u + (uint64_t)f->tool + 16u * (f->other != 0); /* FNV-1a */
+    uint64_t h = 14695981039346656037u + (uint64_t)f->tool + 16u * (f->other != 0) +
+                 32u * (uint64_t)f->severity; /* FNV-1a */
     for (unsigned k = 0; k < f->places; k++) {
         for (const char *s = f->at[k].place.kernel; s && *s; s++)
             h = (h ^ (unsigned char)*s) * 1099511628211u;

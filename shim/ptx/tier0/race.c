@@ -295,25 +295,38 @@ static bool stores_the_same(const struct race_access *a, const unsigned *before)
            t0_stored_value(a->w, a->i, *before, theirs) == a->size && !memcmp(mine, theirs, a->size);
 }
 
+/* The access of a lane, or of lanes from this one on. Their data are compared before anything is locked: memory that a
+ * program has no right to faults there. */
+static struct race_access access_of(struct t0_warp *w, const struct race_block *r, const struct lir_insn *i,
+                                    unsigned lane, const struct t0_part *p)
+{
+    return (struct race_access){.address = p->address,
+                                .size = p->size,
+                                .pc = (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn)),
+                                .slot = race_slot_of(w, r, lane),
+                                .kind = (uint8_t)p->kind,
+                                .strong = p->strong,
+                                .same = stores_the_same,
+                                .w = w,
+                                .i = i,
+                                .lane = lane};
+}
+
 void t0_race_flat(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
 {
     struct t0_race *launch = w->block->grid->watch->race;
     struct race_block *r = race_state_of(w);
     if (!launch || !launch->global || !r)
         return;
-    const uint64_t block = number_of(w, 0);
     const bool flag = p->kind != T0_READS && (p->strong || r->fenced);
-    const struct race_access a = {.address = p->address,
-                                  .size = p->size,
-                                  .pc = (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn)),
-                                  .slot = race_slot_of(w, r, lane),
-                                  .kind = (uint8_t)p->kind,
-                                  .strong = p->strong || flag,
-                                  .same = stores_the_same,
-                                  .w = w,
-                                  .i = i,
-                                  .lane = lane};
-    race_global_access(launch, launch->global, r, block, &a);
+    struct race_access a = access_of(w, r, i, lane, p);
+    a.strong = p->strong || flag;
+    if (p->kind == T0_WRITES && !p->async) {
+        uint64_t address[LIR_LANES];
+        address[lane] = p->address;
+        a.silent = t0_stores_nothing_new(w, i, 1u << lane, address, false);
+    }
+    race_global_access(launch, launch->global, r, number_of(w, 0), &a);
     if (flag)
         t0_race_release_flat(w, lane, p->address);
 }
@@ -348,6 +361,7 @@ void t0_race_flat_row(struct t0_warp *w, const struct lir_insn *i, const struct 
     const bool quick = row->size <= 16 && !((row->bits | row->size) & (row->size - 1)) &&
                        race_is_even(r->clocks, slot) && (row->kind == T0_READS || (!row->strong && !r->fenced));
     const bool in_order = quick && is_in_order(row);
+    const uint32_t silent = row->kind == T0_WRITES ? t0_stores_nothing_new(w, i, row->mask, row->address, in_order) : 0;
     uint32_t left = row->mask;
     if (row->kind == T0_READS && !row->strong && !in_order)
         left = race_global_unsettled(launch->global, r, row->address, left, row->size);
@@ -355,22 +369,14 @@ void t0_race_flat_row(struct t0_warp *w, const struct lir_insn *i, const struct 
         const unsigned l = (unsigned)__builtin_ctz(left);
         const unsigned n = in_order ? LIR_LANES : quick ? count_side_by_side(row, left) : 1;
         left &= n < LIR_LANES ? ~(((1u << n) - 1) << l) : 0;
+        const struct t0_part p = {
+            .address = row->address[l], .size = row->size, .kind = row->kind, .strong = row->strong};
         if (n == 1) {
-            const struct t0_part p = {
-                .address = row->address[l], .size = row->size, .kind = row->kind, .strong = row->strong};
             t0_race_flat(w, i, l, &p);
             continue;
         }
-        const struct race_access a = {.address = row->address[l],
-                                      .size = row->size,
-                                      .pc = (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn)),
-                                      .slot = slot + l,
-                                      .kind = (uint8_t)row->kind,
-                                      .strong = row->strong,
-                                      .same = stores_the_same,
-                                      .w = w,
-                                      .i = i,
-                                      .lane = l};
+        struct race_access a = access_of(w, r, i, l, &p);
+        a.silent = silent;
         race_global_side_by_side(launch, launch->global, r, number_of(w, 0), &a, n);
     }
 }
@@ -385,14 +391,10 @@ bool t0_race_flat_span(struct t0_warp *w, const struct lir_insn *i, uint64_t fir
     const uint32_t slot = race_slot_of(w, r, 0);
     if (size > 16 || (first | size) & (size - 1) || !race_is_even(r->clocks, slot) || (kind != T0_READS && r->fenced))
         return false;
-    const struct race_access a = {.address = first,
-                                  .size = size,
-                                  .pc = (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn)),
-                                  .slot = slot,
-                                  .kind = (uint8_t)kind,
-                                  .same = stores_the_same,
-                                  .w = w,
-                                  .i = i};
+    const struct t0_part p = {.address = first, .size = size, .kind = kind};
+    struct race_access a = access_of(w, r, i, 0, &p);
+    if (kind == T0_WRITES)
+        a.silent = t0_stores_nothing_new(w, i, ~0u, &first, true);
     race_global_side_by_side(launch, launch->global, r, number_of(w, 0), &a, LIR_LANES);
     return true;
 }

@@ -23,11 +23,11 @@ struct race_place { /* of one access */
 struct race_hazard {
     struct race_place a, b; /* the first pair that was seen; a happened first, or writes where b reads */
     uint64_t count;         /* bytes */
-    bool error;             /* not between lanes of a warp */
+    bool error;             /* not between lanes of a warp, and no store that leaves what is there and a read */
     bool same;              /* both write, and the same value */
     bool global;
 };
-/* Enters hazards of some bytes. `error`: the threads are of two warps. */
+/* Enters hazards of some bytes. */
 void t0_race_found(struct t0_race *r, const struct race_hazard *h);
 
 /* ---- a cluster, or a block without one: on one thread of the host ------------------------------- */
@@ -87,7 +87,8 @@ struct race_access {
     uint64_t address;
     uint32_t size, pc, slot;
     uint8_t kind;
-    bool strong; /* atomic, volatile or with a scope: may race with its like */
+    bool strong;     /* atomic, volatile or with a scope: may race with its like */
+    uint32_t silent; /* of a store: lanes that store what is there, a bit each */
     /* Whether the store writes what is there, or, if before is no NULL, what that lane of the same store does. */
     bool (*same)(const struct race_access *a, const unsigned *before);
     struct t0_warp *w;

@@ -125,20 +125,30 @@ static void found(struct t0_race *r, const struct race_block *b, const struct ra
 {
     const bool at_once = before->block == now->block && before->slot / LIR_LANES == now->slot / LIR_LANES;
     const bool both_write = before->kind == T0_WRITES && now->kind == T0_WRITES; /* no atomics: nobody foresees them */
+    const bool harmless = before->kind == T0_READS ? now->silent : now->kind == T0_READS && before->silent;
     const unsigned lane = before->slot % LIR_LANES;
     const struct race_hazard h = {.a = place_of(b, before),
                                   .b = place_of(b, now),
                                   .count = bytes,
-                                  .error = !at_once,
+                                  .error = !at_once && !harmless,
                                   .same = both_write && a->same(a, at_once && before->pc == now->pc ? &lane : NULL),
                                   .global = true};
     t0_race_found(r, &h);
+}
+
+/* Whether any further plain read leaves the word as it is. */
+static inline bool is_settled(const struct race_global *g, const struct word *w, const struct stamp *now)
+{
+    return now->kind == T0_READS && !now->strong && !w->write.block && w->read[1].block &&
+           w->read[0].block != w->read[1].block && !w->read[0].strong && !w->read[1].strong && !g->releases;
 }
 
 static inline void add_reader(const struct race_global *g, const struct race_block *b, struct word *w,
                               const struct stamp *now)
 {
     struct stamp *free = NULL;
+    if (is_settled(g, w, now)) /* whoever tells it together with others */
+        return;
     for (unsigned k = 0; k < READERS && !free; k++) {
         struct stamp *s = &w->read[k];
         if (!s->block || (s->block == now->block && s->slot == now->slot) || is_ordered(g, b, s, now))
@@ -149,6 +159,13 @@ static inline void add_reader(const struct race_global *g, const struct race_blo
         free = &w->read[1]; /* readers of two warps, rather, or of two blocks */
     if (free)
         *free = *now;
+}
+
+static inline void set_write(struct word *w, const struct stamp *now)
+{
+    const bool silent = now->silent && (!w->write.block || w->write.silent);
+    w->write = *now;
+    w->write.silent = silent;
 }
 
 /* bytes: how many the word stands for. */
@@ -166,7 +183,7 @@ static void visit(struct t0_race *r, struct race_global *g, struct race_block *b
             found(r, b, a, &w->read[k], now, bytes);
         w->read[k].block = 0;
     }
-    w->write = *now;
+    set_write(w, now);
 }
 
 /* What other launches are held to (race_history.c). */
@@ -196,13 +213,6 @@ static inline struct race_page *page_of(struct race_global *g, struct race_block
     if (!*page || (*page)->number != number)
         *page = find_page(g, number);
     return *page;
-}
-
-/* Whether any further plain read leaves the word as it is. */
-static inline bool is_settled(const struct race_global *g, const struct word *w, const struct stamp *now)
-{
-    return now->kind == T0_READS && !now->strong && !w->write.block && w->read[1].block &&
-           w->read[0].block != w->read[1].block && !w->read[0].strong && !w->read[1].strong && !g->releases;
 }
 
 static inline void settle(struct race_page *p, uint32_t word, unsigned words)
@@ -273,7 +283,8 @@ static struct stamp stamp_of(const struct race_global *g, const struct race_bloc
                           .clock = race_now(b->clocks, a->slot).clock,
                           .slot = (uint16_t)a->slot,
                           .kind = a->kind & 3,
-                          .strong = a->strong};
+                          .strong = a->strong,
+                          .silent = a->silent >> a->lane & 1};
 }
 
 void race_global_access(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
@@ -319,8 +330,15 @@ static inline bool use_unit(const struct race_global *g, const struct race_block
     if (clashes(g, b, &u->read[0], now) || clashes(g, b, &u->read[1], now))
         return false;
     u->read[0].block = u->read[1].block = 0;
-    u->write = *now;
+    set_write(u, now);
     return true;
+}
+
+/* Whether the lanes of these bytes store what is there, all of them or none. */
+static inline bool is_uniform(const struct race_access *a, unsigned lane, unsigned count)
+{
+    const uint32_t those = (count < LIR_LANES ? (1u << count) - 1 : ~0u) << lane, silent = a->silent & those;
+    return !silent || silent == those;
 }
 
 /* Bytes from `at` to `end`, which lie in one page. a is the first lane's, `now` at first, too. */
@@ -338,11 +356,12 @@ static void use_page(struct t0_race *r, struct race_global *g, struct race_block
         next = (at & ~(uint64_t)(UNIT - 1)) + UNIT;
         next = next < end ? next : end;
         now->slot = (uint16_t)(a->slot + lane);
+        now->silent = a->silent >> (a->lane + lane) & 1;
         if (!race_page_used(p, word / CHUNK_WORDS))
             race_page_begin(p, word / CHUNK_WORDS);
         struct word *row = &p->row[word / ROW_WORDS];
         if (word % ROW_WORDS == 0 && end - at >= ROW && (at - a->address) % a->size == 0 && !row->words &&
-            use_unit(g, b, row, now, shift)) {
+            is_uniform(a, a->lane + lane, ROW >> shift) && use_unit(g, b, row, now, shift)) {
             used[word / 16] = used[word / 16 + 1] = UINT64_MAX;
             note_first(p, word, now, b);
             if (!reads)
@@ -353,7 +372,8 @@ static void use_page(struct t0_race *r, struct race_global *g, struct race_block
             continue;
         }
         race_page_divide(p, word / ROW_WORDS);
-        if (next - at == UNIT && (at - a->address) % a->size == 0 && use_unit(g, b, u, now, shift)) {
+        if (next - at == UNIT && (at - a->address) % a->size == 0 && is_uniform(a, a->lane + lane, UNIT >> shift) &&
+            use_unit(g, b, u, now, shift)) {
             used[word / 16] |= (uint64_t)UINT32_MAX << 4 * (word % 16);
             note_first(p, word, now, b);
             if (!reads)
@@ -367,6 +387,7 @@ static void use_page(struct t0_race *r, struct race_global *g, struct race_block
             one.address = a->address + ((k - a->address) & ~(uint64_t)(a->size - 1));
             stop = a->size < 4 ? k + a->size : (k & ~(uint64_t)3) + 4;
             now->slot = (uint16_t)(a->slot + one.lane - a->lane);
+            now->silent = a->silent >> one.lane & 1;
             visit_word(r, g, b, &one, p, (uint32_t)(k / 4 % PAGE_WORDS), now, ((1u << (stop - k)) - 1) << k % 4);
         }
     }

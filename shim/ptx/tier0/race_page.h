@@ -21,6 +21,7 @@ struct stamp {
     uint32_t pc, clock;
     uint16_t slot; /* of the thread in its cluster */
     uint8_t kind : 2, strong : 1;
+    uint8_t silent : 1; /* of a store: no store of this launch has changed the word */
 };
 /* A word, or a byte of one that is accessed in parts; a line of the cache. A unit is a piece that has only been
  * accessed as a whole, by lanes side by side: the first one's stamps stand for all, whose slots count up, one every

@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* A word of shared memory, or a byte of one that is accessed in parts: the last writes, and two reads since by threads
- * that nothing orders. More readers than two are forgotten, those of other warps last. */
+ * that nothing orders. More readers than two are forgotten, those of other warps last. What is kept depends on the
+ * order of accesses alone, not on how many are told at once: compiled code and the interpreter differ in that. */
 struct epoch {
     uint32_t clock, pc; /* clock 0: none */
     uint32_t slot;
@@ -96,9 +97,20 @@ static bool is_same_value(const struct race_now *n, const struct epoch *before, 
     return !memcmp(mine + first, memory, bytes);
 }
 
+/* Two lanes of an even warp that have read since anything ordered its lanes stand for all of it. */
+static bool stands_for_warp(const struct race_now *n, const struct race_cell *c)
+{
+    const struct epoch *a = &c->read[0], *b = &c->read[1];
+    return a->clock == n->e.clock && b->clock == n->e.clock && !a->strong && !b->strong && n->e.slot == n->thread &&
+           a->slot / LIR_LANES == n->e.slot / LIR_LANES && b->slot / LIR_LANES == n->e.slot / LIR_LANES &&
+           race_is_even(n->r->clocks, n->thread) && race_is_unknown(n->r->clocks, n->thread);
+}
+
 static void add_reader(const struct race_now *n, struct race_cell *c)
 {
     struct epoch *free = NULL;
+    if (stands_for_warp(n, c))
+        return;
     for (unsigned k = 0; k < READERS && !free; k++) {
         const struct epoch *e = &c->read[k];
         if (!e->clock || e->slot == n->e.slot || is_over(n, e))
@@ -187,6 +199,8 @@ static inline bool use_word(struct race_block *r, uint64_t word, uint32_t me, bo
 {
     struct race_word *v = &r->word[word];
     const uint32_t floor = r->clocks->floor, slot = slot_of(me);
+    if (reads && r->tag[word] >> 32 == floor && r->tag[word] >> slot / LIR_LANES & 1)
+        return true;
     if (v->latest < floor) {
         *v = (struct race_word){floor, reads ? 0 : me, {reads ? me : 0, 0}};
         return true;
@@ -202,11 +216,8 @@ static inline bool use_word(struct race_block *r, uint64_t word, uint32_t me, bo
     }
     if (!v->read[0] || slot_of(v->read[0]) == slot)
         v->read[0] = me;
-    else if (!v->read[1] || slot_of(v->read[1]) == slot ||
-             slot_of(v->read[0]) / LIR_LANES == slot_of(v->read[1]) / LIR_LANES)
-        v->read[1] = me;
     else
-        return true;
+        v->read[1] = me; /* nobody's yet, or of another warp with the first one: others have settled the word */
     if (!v->write && v->read[1]) {
         const uint32_t a = slot_of(v->read[0]) / LIR_LANES, b = slot_of(v->read[1]) / LIR_LANES;
         r->tag[word] = (uint64_t)floor << 32 | (a == b ? 1u << a : ~0u);
@@ -236,7 +247,7 @@ static uint64_t settled_bits(const struct race_clocks *c, uint32_t warp)
     return UINT64_MAX << 32 | (c->clock[warp * LIR_LANES] == c->floor ? 1u << warp : ~0u);
 }
 
-/* Whether reads by these lanes of an even warp change nothing. */
+/* Whether reads by these lanes of an even warp change nothing. Where some do, each word is asked again. */
 static bool is_settled(const struct race_block *r, uint32_t warp, uint32_t mask, const uint64_t *offset, uint32_t words)
 {
     const uint64_t want = settled_tag(r->clocks), look = settled_bits(r->clocks, warp);
@@ -266,23 +277,15 @@ static bool is_settled_place(const struct race_block *r, uint64_t want, uint64_t
 static bool use_half(struct race_block *r, uint32_t slot, uint32_t lanes, uint64_t first, int64_t stride,
                      uint32_t words, uint32_t pc)
 {
+    const uint64_t want = settled_tag(r->clocks), look = settled_bits(r->clocks, slot / LIR_LANES);
     bool done = true;
-    const uint32_t floor = r->clocks->floor;
-    if (!stride && words == 1 && lanes & (lanes - 1) && r->word[first / 4].latest < floor) { /* what use_word would */
-        const uint32_t a = slot + (uint32_t)__builtin_ctz(lanes), b = slot + 31 - (uint32_t)__builtin_clz(lanes);
-        r->word[first / 4] = (struct race_word){floor, 0, {pack(a, pc), pack(b, pc)}};
-        r->tag[first / 4] = (uint64_t)floor << 32 | 1u << a / LIR_LANES;
-        return true;
-    }
-    if (!stride && lanes) { /* the first and the last decide, but of what one of them has written */
-        for (uint32_t k = 0; k < words; k++)
-            if (r->word[first / 4 + k].latest >= floor && r->word[first / 4 + k].write)
-                return false;
-        lanes = (lanes & (0u - lanes)) | 1u << (31 - (uint32_t)__builtin_clz(lanes));
-    }
     T0_FOR_LANES(l, lanes)
-    for (uint32_t k = 0; k < words && done; k++)
-        done = use_word(r, first / 4 + (uint64_t)(stride / 4 * (int64_t)l) + k, pack(slot + l, pc), true);
+    {
+        if (!stride && l && is_settled_place(r, want, look, first, words)) /* as most often after two lanes */
+            break;
+        for (uint32_t k = 0; k < words && done; k++)
+            done = use_word(r, first / 4 + (uint64_t)(stride / 4 * (int64_t)l) + k, pack(slot + l, pc), true);
+    }
     return done;
 }
 
@@ -355,6 +358,10 @@ static void access_word(const struct race_now *n, struct race_cell *c, const uin
     const uint32_t floor = r->clocks->floor;
     const uint64_t word = (uint64_t)(c - r->cell);
     const bool own = n->e.slot == n->thread;
+    if (own && n->e.kind == T0_READS && r->tag && race_is_even(r->clocks, n->thread) &&
+        race_is_unknown(r->clocks, n->thread) &&
+        is_settled_place(r, settled_tag(r->clocks), settled_bits(r->clocks, n->thread / LIR_LANES), 4 * word, 1))
+        return;
     take_to_cell(r, word);
     const bool unwritten = c->write[0].clock < floor && c->write[1].clock < floor;
     if (own && c->latest < floor) {
@@ -405,12 +412,15 @@ static struct race_now now_of(struct t0_warp *w, struct race_block *r, const str
 {
     const uint32_t thread = race_slot_of(w, r, lane), slot = p->async ? r->threads + thread : thread;
     const struct race_stamp now = race_now(r->clocks, slot);
-    return (struct race_now){
-        w,
-        r,
-        {now.clock, (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn)), slot, p->strong, (uint8_t)p->kind},
-        thread,
-        lane};
+    return (struct race_now){.w = w,
+                             .r = r,
+                             .e = {.clock = now.clock,
+                                   .pc = (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn)),
+                                   .slot = slot,
+                                   .strong = p->strong,
+                                   .kind = (uint8_t)p->kind},
+                             .thread = thread,
+                             .lane = lane};
 }
 
 void t0_race_shared(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p, uint32_t rank,
@@ -422,40 +432,6 @@ void t0_race_shared(struct t0_warp *w, const struct lir_insn *i, unsigned lane, 
     const struct race_now n = now_of(w, r, i, lane, p);
     w->at = i;
     access(&n, p->size, rank, offset);
-}
-
-/* Of lanes that read the same words, those that decide what is left of it: the first, the last two, and who is there
- * already (add_reader: the others come and go). All of them where the words have been written or are split. */
-static uint32_t readers_that_count(struct race_block *r, uint32_t lanes, uint32_t first_slot, uint64_t offset,
-                                   uint32_t size)
-{
-    const uint32_t last = 31 - (uint32_t)__builtin_clz(lanes), rest = lanes & ~(1u << last);
-    const uint32_t floor = r->clocks->floor;
-    uint32_t count = 1u << last | (lanes & (0u - lanes));
-    for (uint64_t at = offset / 4; at < (offset + size) / 4 && at < r->words; at++)
-        take_to_cell(r, at);
-    if (size == 4 && !r->cell[offset / 4].split && r->cell[offset / 4].latest < floor)
-        return count;
-    count |= rest ? 1u << (31 - __builtin_clz(rest)) : 0;
-    for (uint64_t at = offset / 4; at < (offset + size) / 4; at++) {
-        const struct race_cell *c = &r->cell[at];
-        if (c->split || c->latest == UINT32_MAX || c->write[0].clock >= floor || c->write[1].clock >= floor)
-            return lanes;
-        for (unsigned k = 0; k < READERS; k++)
-            if (c->read[k].slot - first_slot < LIR_LANES)
-                count |= 1u << (c->read[k].slot - first_slot) & lanes;
-    }
-    return count;
-}
-
-/* Lanes from the lowest of `lanes` on that have its address. */
-static uint32_t with_same_address(uint32_t lanes, const uint64_t *offset)
-{
-    const uint32_t first = (uint32_t)__builtin_ctz(lanes);
-    uint32_t same = 0;
-    for (uint32_t l = first; l < LIR_LANES && lanes >> l & 1 && offset[l] == offset[first]; l++)
-        same |= 1u << l;
-    return same;
 }
 
 /* A row of plain accesses of whole words by a warp that words tell of; lanes that are left are the cells'. */
@@ -480,10 +456,6 @@ static uint32_t use_words(struct race_block *r, const struct t0_row *row, const 
     }
     T0_FOR_LANES(l, mask)
     {
-        /* Of lanes that read one place which nobody has written the first and the last decide. */
-        if (reads && words == 1 && l && l < LIR_LANES - 1 && (mask >> (l - 1) & 7) == 7 && offset[l - 1] == offset[l] &&
-            offset[l + 1] == offset[l] && !r->word[offset[l] / 4].write)
-            continue;
         bool done = true;
         for (uint32_t k = 0; k < words && done; k++)
             done = use_word(r, offset[l] / 4 + k, pack(slot + l, pc), reads);
@@ -506,20 +478,14 @@ void t0_race_shared_row(struct t0_warp *w, const struct lir_insn *i, const struc
     const bool by_words = row->whole && !row->strong && row->kind != T0_UPDATES && uses_words(r, first_slot, pc);
     w->at = i;
     struct race_now n = now_of(w, r, i, 0, &p);
-    for (uint32_t left = by_words ? use_words(r, row, offset, first_slot, pc) : row->mask, lanes; left;
-         left &= ~lanes) {
-        lanes = plain ? with_same_address(left, offset) : left & (0u - left);
-        const uint32_t first = (uint32_t)__builtin_ctz(lanes);
-        const uint32_t those = lanes & (lanes - 1) ? readers_that_count(r, lanes, first_slot, offset[first], row->size)
-                                                   : lanes;
-        T0_FOR_LANES(l, those)
-        {
-            n.lane = l;
-            n.thread = n.e.slot = first_slot + l;
-            n.e.clock = race_now(r->clocks, first_slot + l).clock;
-            access(&n, row->size, rank, offset[l]);
-            if (row->strong && row->kind != T0_READS && r->listens)
-                t0_race_release_shared(w, l, rank * LIR_CLUSTER_STRIDE + offset[l]);
-        }
+    const uint32_t left = by_words ? use_words(r, row, offset, first_slot, pc) : row->mask;
+    T0_FOR_LANES(l, left)
+    {
+        n.lane = l;
+        n.thread = n.e.slot = first_slot + l;
+        n.e.clock = race_now(r->clocks, first_slot + l).clock;
+        access(&n, row->size, rank, offset[l]);
+        if (row->strong && row->kind != T0_READS && r->listens)
+            t0_race_release_shared(w, l, rank * LIR_CLUSTER_STRIDE + offset[l]);
     }
 }

@@ -195,17 +195,16 @@ void t0_tools_done(struct t0_warp *w, const struct lir_insn *i, unsigned lane, c
         t0_race_acquire_flat(w, lane, object);
 }
 
-unsigned t0_stored_value(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint8_t value[32])
+void t0_stored_of(struct t0_warp *w, const struct lir_insn *i, struct t0_stored *s)
 {
     const uint32_t row[4] = {i->d, i->b, i->c, i->e};
     unsigned size, n = 1;
     bool wide = false;
     if (w->stored) {
-        const struct t0_stored *s = w->stored;
-        for (unsigned k = 0; k < s->elements && (k + 1) * s->size <= 32; k++)
-            memcpy(value + k * s->size, (const uint8_t *)s->value[k] + lane * (s->wide ? 8 : 4), s->size);
-        return s->elements * s->size <= 32 ? s->elements * s->size : 0;
+        *s = *w->stored;
+        return;
     }
+    s->elements = 0;
     switch (i->op) {
     case LIR_STG_8:
     case LIR_STG_16:
@@ -220,26 +219,69 @@ unsigned t0_stored_value(struct t0_warp *w, const struct lir_insn *i, unsigned l
         n = 1u << (i->aux >> LIR_MEM_VEC_SHIFT & 3);
         wide = (i->aux >> LIR_MEM_DST_SHIFT & 3) >= 2;
         break;
-    default: return 0;
+    default: return;
     }
     if (size * n > 32 || n > 4)
-        return 0;
-    for (unsigned k = 0; k < n; k++) {
-        const uint64_t low = wide || size == 8 ? T0_U64(w, row[k])[lane] : T0_U32(w, row[k])[lane];
-        memcpy(value + k * size, &low, size < 8 ? size : 8);
-        if (size == 16)
-            memcpy(value + k * size + 8, &T0_U64(w, row[k] + 256)[lane], 8);
-    }
-    return size * n;
+        return;
+    s->wide = wide || size >= 8;
+    s->size = size < 8 ? size : 8;
+    for (unsigned k = 0; k < n; k++)
+        for (unsigned half = 0; half < (size == 16 ? 2 : 1); half++) /* of 16 bytes the upper one lies behind */
+            s->value[s->elements++] = s->wide ? (const void *)T0_U64(w, row[k] + 256 * half) : T0_U32(w, row[k]);
 }
 
-const uint8_t *t0_stored_row(struct t0_warp *w, const struct lir_insn *i, uint32_t bytes)
+static const uint8_t *stored_element(const struct t0_stored *s, unsigned k, unsigned lane)
 {
-    if (w->stored)
-        return w->stored->elements == 1 && bytes == (w->stored->wide ? 8 : 4) ? w->stored->value[0] : NULL;
-    return i->op == LIR_STG_32 && bytes == 4   ? (const uint8_t *)T0_U32(w, i->d)
-           : i->op == LIR_STG_64 && bytes == 8 ? (const uint8_t *)T0_U64(w, i->d)
-                                               : NULL;
+    return (const uint8_t *)s->value[k] + lane * (s->wide ? 8 : 4);
+}
+
+unsigned t0_stored_value(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint8_t value[32])
+{
+    struct t0_stored s;
+    t0_stored_of(w, i, &s);
+    if (s.size * s.elements > 32)
+        return 0;
+    for (unsigned k = 0; k < s.elements; k++)
+        memcpy(value + k * s.size, stored_element(&s, k, lane), s.size);
+    return s.size * s.elements;
+}
+
+/* Most rows store something new in each lane, which vectors say at once. */
+static bool no_word_is_there(const struct t0_stored *s, uint64_t address)
+{
+    uint32_t there[LIR_LANES], any = 0;
+    const uint32_t *value = s->value[0];
+    memcpy(there, (const void *)(uintptr_t)address, sizeof there);
+    for (unsigned l = 0; l < LIR_LANES; l++)
+        any |= there[l] == value[l];
+    return !any;
+}
+
+static bool is_there(const struct t0_stored *s, unsigned lane, const uint8_t *memory)
+{
+    for (unsigned k = 0; k < s->elements; k++) {
+        const uint8_t *value = stored_element(s, k, lane);
+        for (unsigned n = 0; n < s->size; n++)
+            if (value[n] != memory[k * s->size + n])
+                return false;
+    }
+    return true;
+}
+
+uint32_t t0_stores_nothing_new(struct t0_warp *w, const struct lir_insn *i, uint32_t lanes, const uint64_t *first,
+                               bool side_by_side)
+{
+    struct t0_stored s;
+    uint32_t found = 0;
+    t0_stored_of(w, i, &s);
+    if (!s.elements || (side_by_side && lanes == ~0u && s.elements == 1 && s.size == 4 && no_word_is_there(&s, *first)))
+        return 0;
+    T0_FOR_LANES(l, lanes)
+    {
+        const uint64_t at = side_by_side ? *first + (uint64_t)l * s.size * s.elements : first[l];
+        found |= (uint32_t)is_there(&s, l, (const uint8_t *)(uintptr_t)at) << l;
+    }
+    return found;
 }
 
 /* ---- what lanes and warps do together ------------------------------------------------------------- */

@@ -48,16 +48,19 @@ void t0_tools_handlers(t0_handler *table[LIR_NOPS]); /* what is neither an acces
 
 /* Where an address of a lane lies: true: in shared memory, of the block of this rank. */
 bool t0_in_shared(const struct t0_warp *w, const struct t0_part *p, uint32_t *rank, uint64_t *offset);
-/* What a store writes: elements of `size` bytes, each as 32 lanes of `wide` ? 64 : 32 bits. */
+/* What a plain store writes: elements of `size` bytes, each as 32 lanes of `wide` ? 64 : 32 bits. */
 struct t0_stored {
-    uint32_t size, elements;
+    uint32_t size, elements; /* elements 0: it is none, or its data are not known */
     bool wide;
-    const void *const *value;
+    const void *value[8];
 };
-/* What a plain store of a lane writes; bytes, 0: it is none. */
+void t0_stored_of(struct t0_warp *w, const struct lir_insn *i, struct t0_stored *s);
+/* The same of one lane; bytes, 0: it is none. */
 unsigned t0_stored_value(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint8_t value[32]);
-/* The same of all lanes, if it lies so somewhere: 4 or 8 bytes each. */
-const uint8_t *t0_stored_row(struct t0_warp *w, const struct lir_insn *i, uint32_t bytes);
+/* Of these lanes those that store what stands there before the instruction: side by side from first[0] on, or at
+ * first[lane]. */
+uint32_t t0_stores_nothing_new(struct t0_warp *w, const struct lir_insn *i, uint32_t lanes, const uint64_t *first,
+                               bool side_by_side);
 
 /* undefined.c: whether a compare-and-swap expects what the load at pc has read, which confirms it. */
 bool t0_load_is_compared(const struct lir_image *m, uint32_t pc);

@@ -97,10 +97,12 @@ void t1_service_race(struct t1_block *b, uint32_t warp, uint32_t mask, const str
     struct t0_block *k = block_of(b);
     struct t0_warp *w = &k->warp[warp];
     const struct lir_insn *i = LIR_AT(k->image, code, struct lir_insn) + at->pc;
-    const struct t0_stored stored = {.size = row->elements ? at->bytes / row->elements : 0,
-                                     .elements = row->elements,
-                                     .wide = row->elements && at->bytes / row->elements == 8,
-                                     .value = row->value};
+    struct t0_stored stored; /* of it only what is known */
+    stored.elements = row->elements;
+    stored.size = row->elements ? at->bytes / row->elements : 0;
+    stored.wide = stored.size == 8;
+    for (unsigned e = 0; e < row->elements; e++)
+        stored.value[e] = row->value[e];
     const unsigned apart = LIR_LANES / 2 * at->bytes;
     if (mask == ~0u && !row->wide && !row->narrow && row->stride == at->bytes &&
         row->first[1] - row->first[0] == apart && !(at->what & (T1_WATCH_SHARED | T1_WATCH_UPDATES | T1_WATCH_32))) {
