@@ -417,11 +417,18 @@ uint32_t race_global_unsettled(struct race_global *g, struct race_block *b, cons
                                uint32_t size)
 {
     uint32_t left = 0;
-    for (uint32_t todo = lanes; todo; todo &= todo - 1) {
+    for (uint32_t todo = lanes, those; todo; todo &= ~those) {
         const unsigned l = (unsigned)__builtin_ctz(todo);
+        unsigned n = 1; /* lanes that lie side by side, mostly all settled or none */
+        while (l + n < LIR_LANES && todo >> (l + n) & 1 && address[l + n] == address[l] + (uint64_t)n * size)
+            n++;
+        if (address[l] % (4 * PAGE_WORDS) + n * size > 4 * PAGE_WORDS)
+            n = 1;
+        those = (n < LIR_LANES ? (1u << n) - 1 : ~0u) << l;
         const struct race_page *p = page_of(g, b, address[l] / 4 / PAGE_WORDS);
-        const bool over = address[l] % (4 * PAGE_WORDS) + size > 4 * PAGE_WORDS;
-        left |= (uint32_t)(!p || over || !are_settled(g, p, address[l] & ~(uint64_t)3, address[l] % 4 + size)) << l;
+        const bool over = address[l] % (4 * PAGE_WORDS) + n * size > 4 * PAGE_WORDS;
+        if (!p || over || !are_settled(g, p, address[l] & ~(uint64_t)3, address[l] % 4 + n * size))
+            left |= those;
     }
     return left;
 }

@@ -273,12 +273,46 @@ static bool is_settled_place(const struct race_block *r, uint64_t want, uint64_t
     return !(bad & look);
 }
 
+/* Sixteen lanes read a word each, side by side, none of which was written, or read by its own lane: as use_word does
+ * it. False: some were. */
+static bool use_run(struct race_block *r, uint32_t slot, uint64_t word, uint32_t pc)
+{
+    struct race_word *v = &r->word[word];
+    uint64_t *tag = &r->tag[word];
+    const uint32_t floor = r->clocks->floor, warp = slot / LIR_LANES, me = pack(slot, pc);
+    uint32_t touched = 0, other = 0;
+    for (unsigned l = 0; l < LIR_LANES / 2; l++) {
+        touched |= v[l].latest >= floor;
+        other |= (v[l].latest ^ floor) | v[l].write | (slot_of(v[l].read[0]) == slot + l) | !v[l].read[0];
+    }
+    for (unsigned l = 0; l < LIR_LANES / 2 && !touched; l++)
+        v[l] = (struct race_word){floor, 0, {me + (l << PC_BITS), 0}};
+    if (!touched || other)
+        return !touched;
+    for (unsigned l = 0; l < LIR_LANES / 2; l++) {
+        if (tag[l] >> 32 == floor && tag[l] >> warp & 1)
+            continue;
+        v[l].read[1] = me + (l << PC_BITS);
+        tag[l] = (uint64_t)floor << 32 | (slot_of(v[l].read[0]) / LIR_LANES == warp ? 1u << warp : ~0u);
+    }
+    return true;
+}
+
 /* Half of the lanes read from `first` on at equal distances; false: it is the cell's. */
 static bool use_half(struct race_block *r, uint32_t slot, uint32_t lanes, uint64_t first, int64_t stride,
                      uint32_t words, uint32_t pc)
 {
     const uint64_t want = settled_tag(r->clocks), look = settled_bits(r->clocks, slot / LIR_LANES);
+    const uint32_t floor = r->clocks->floor, rest = lanes & (lanes - 1);
     bool done = true;
+    if (!stride && words == 1 && rest && r->word[first / 4].latest < floor) { /* what the first two lanes leave */
+        const uint32_t a = slot + (uint32_t)__builtin_ctz(lanes), b = slot + (uint32_t)__builtin_ctz(rest);
+        r->word[first / 4] = (struct race_word){floor, 0, {pack(a, pc), pack(b, pc)}};
+        r->tag[first / 4] = (uint64_t)floor << 32 | 1u << slot / LIR_LANES;
+        return true;
+    }
+    if (stride == 4 && words == 1 && lanes == 0xffff && use_run(r, slot, first / 4, pc))
+        return true;
     T0_FOR_LANES(l, lanes)
     {
         if (!stride && l && is_settled_place(r, want, look, first, words)) /* as most often after two lanes */
@@ -351,6 +385,13 @@ static struct race_cell *split_cell(struct race_block *r, struct race_cell *c)
     return &r->split[c->split - 1];
 }
 
+/* Whether atomics alone have used the word since all threads met, which race with none. */
+static inline bool is_of_atomics(const struct race_cell *c, uint32_t floor)
+{
+    return c->latest >= floor && c->latest != UINT32_MAX && !c->write[0].clock && !c->read[0].clock &&
+           !c->read[1].clock && c->write[1].kind == T0_UPDATES;
+}
+
 /* All of a word, by one lane. */
 static void access_word(const struct race_now *n, struct race_cell *c, const uint8_t *memory, uint32_t first)
 {
@@ -358,6 +399,12 @@ static void access_word(const struct race_now *n, struct race_cell *c, const uin
     const uint32_t floor = r->clocks->floor;
     const uint64_t word = (uint64_t)(c - r->cell);
     const bool own = n->e.slot == n->thread;
+    if (own && n->e.strong && n->e.kind == T0_UPDATES && r->word && r->word[word].write == IN_CELL &&
+        is_of_atomics(c, floor)) {
+        c->write[1] = n->e;
+        r->word[word].latest = c->latest = c->latest > n->e.clock ? c->latest : n->e.clock;
+        return;
+    }
     if (own && n->e.kind == T0_READS && r->tag && race_is_even(r->clocks, n->thread) &&
         race_is_unknown(r->clocks, n->thread) &&
         is_settled_place(r, settled_tag(r->clocks), settled_bits(r->clocks, n->thread / LIR_LANES), 4 * word, 1))

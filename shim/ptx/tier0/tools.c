@@ -247,11 +247,22 @@ unsigned t0_stored_value(struct t0_warp *w, const struct lir_insn *i, unsigned l
 }
 
 /* Most rows store something new in each lane, which vectors say at once. */
-static bool no_word_is_there(const struct t0_stored *s, uint64_t address)
+static bool no_word_is_there(const struct t0_stored *s, const void *memory)
 {
     uint32_t there[LIR_LANES], any = 0;
     const uint32_t *value = s->value[0];
-    memcpy(there, (const void *)(uintptr_t)address, sizeof there);
+    memcpy(there, memory, sizeof there);
+    for (unsigned l = 0; l < LIR_LANES; l++)
+        any |= there[l] == value[l];
+    return !any;
+}
+
+static bool no_double_word_is_there(const struct t0_stored *s, const void *memory)
+{
+    uint64_t there[LIR_LANES];
+    uint32_t any = 0;
+    const uint64_t *value = s->value[0];
+    memcpy(there, memory, sizeof there);
     for (unsigned l = 0; l < LIR_LANES; l++)
         any |= there[l] == value[l];
     return !any;
@@ -274,7 +285,11 @@ uint32_t t0_stores_nothing_new(struct t0_warp *w, const struct lir_insn *i, uint
     struct t0_stored s;
     uint32_t found = 0;
     t0_stored_of(w, i, &s);
-    if (!s.elements || (side_by_side && lanes == ~0u && s.elements == 1 && s.size == 4 && no_word_is_there(&s, *first)))
+    const void *memory = (const void *)(uintptr_t)*first;
+    if (!s.elements)
+        return 0;
+    if (side_by_side && lanes == ~0u && s.elements == 1 &&
+        ((s.size == 4 && no_word_is_there(&s, memory)) || (s.size == 8 && no_double_word_is_there(&s, memory))))
         return 0;
     T0_FOR_LANES(l, lanes)
     {

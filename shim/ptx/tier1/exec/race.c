@@ -128,7 +128,7 @@ void t1_service_race(struct t1_block *b, uint32_t warp, uint32_t mask, const str
     w->stored = &stored;
     t0_tools_race_row(w, i, &r);
     w->stored = NULL;
-    if (r.strong)
+    if (r.strong && !(i->aux & LIR_ATOM_NORET)) /* of which t0_tools_done knows nothing to do */
         T0_FOR_LANES(l, mask)
         {
             const struct t0_part p = {r.address[l], r.size, r.kind, r.shared, true, false};
