@@ -244,6 +244,7 @@ bench: bench-build
 	$Q$B/tests/bench/calls/startup $(abspath $(CUMU_BIN) $B/tests/bench/calls/empty)
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/hotpath
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/traced
+	$QCUMU_JIT=wait CUMU_COMPUTE_CAPABILITY=10.0 $(CUMU_BIN) run --backend host -- $B/tests/bench/tiles
 	$Q$(CUMU_BIN) run --backend host -- $(KERN_PROG)
 	$Q$B/tests/bench/compile $${CUMU_BENCH_CORPUS-}
 	$Qsh tests/bench/sanitize.sh $(CUMU_BIN) $(KERN_PROG)
@@ -274,7 +275,7 @@ bench-record: $(if $(LOG),,bench-build)
 bench-diff:
 	$Qscripts/bench diff $(HISTORY) '$A' '$(if $(filter command line,$(origin B)),$B)'
 MCCL_BENCH := $B/tests/bench/mccl
-bench-build: all $B/tests/bench/compile $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/nccl $B/tests/bench/blas $B/tests/bench/solver $(addprefix $B/tests/bench/,fft rand spmv dnn attention) $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
+bench-build: all $B/tests/bench/compile $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/tiles $B/tests/bench/nccl $B/tests/bench/blas $B/tests/bench/solver $(addprefix $B/tests/bench/,fft rand spmv dnn attention) $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
   $(LAZY_DIR)/lazy $(LAZY_DIR)/liblazy.so $(if $(shell command -v mpicc),$(MCCL_BENCH))
 $(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL)
 	@mkdir -p $(@D)
@@ -282,7 +283,7 @@ $(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL)
 	$QOMPI_CC="$(CC)" mpicc -std=c11 -D_GNU_SOURCE -O2 $(WARN) -Ishim -I$B/gen -o $@ $< $(HOST_MCCL) $(HOST_LINK)
 # What these compare with is written in them.
 $(addprefix $B/tests/bench/,rand spmv): BENCH_OPT := -O3 -march=native
-$(addprefix $B/tests/bench/,blas solver fft rand spmv dnn attention): tests/bench/library.h
+$(addprefix $B/tests/bench/,blas solver fft rand spmv dnn attention tiles): tests/bench/library.h
 # The emitter and the compiler's options are the library's.
 $B/tests/bench/compile: tests/bench/compile.c $(TEST_AR)
 	@mkdir -p $(@D)

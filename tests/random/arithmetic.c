@@ -74,7 +74,8 @@ static unsigned letter_pool(const struct ptx_instr *in, char c)
     case 'p': return POOL_PRED;
     case 'I':
     case 'J':
-    case 'i': return POOL_INT;
+    case 'i':
+    case 'u': return POOL_INT;
     case 'W':
     case 'w': return type == PTX_U16 || type == PTX_S16 ? POOL_INT : POOL_WIDE;
     default: return pool_of(type);

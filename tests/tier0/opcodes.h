@@ -31,6 +31,7 @@ static const struct {
     {"cp.async", "[%r1], [%d1], 16"},
     {"mbarrier.init", "[%d1], %r1"},
     {"mbarrier.arrive.expect_tx", "%d2, [%d1], %r1"},
+    {"mbarrier.arrive.shared::cluster", "_, [%d1]"},
     {"mbarrier.arrive", "%d2, [%d1]"},
     {"mbarrier.expect_tx", "[%d1], %r1"},
     {"mbarrier.inval", "[%d1]"},
@@ -39,6 +40,7 @@ static const struct {
     {"fence", ""},
     {"membar", ""},
     {"griddepcontrol", ""},
+    {"elect.sync", "%r0|%p1, %r2"},
     {"setmaxnreg", "24"},
     {"mapa", "%r1, %r2, %r3"},
     {"prefetch", "[%d1]"},
@@ -181,7 +183,8 @@ static void by_pattern(const struct ptx_opcode *oc)
         case 'i':
         case 'k':
         case 'n':
-        case 'o': letter = 'r'; break;
+        case 'o':
+        case 'u': letter = 'r'; break;
         case 'l':
         case 'x': letter = 'd'; break;
         case 'W':
@@ -193,7 +196,7 @@ static void by_pattern(const struct ptx_opcode *oc)
         if (*s == 'D' && ptx_type_size(type) == 1)
             letter = 'c';
         if (*s == 'a')
-            EMIT("[%%d9]");
+            EMIT(i->op == PTX_OP_ST && i->space == PTX_SP_PARAM ? "[argument]" : "[%%d9]");
         else if (*s == 'b')
             EMIT("L");
         else if (strchr("MmEeVv", *s) && i->vec > 1)
@@ -315,11 +318,12 @@ static const char *const rare[] = {
 /* A kernel of this instruction alone. */
 static void make_kernel(char *text, size_t size, const char *target, const char *instruction)
 {
-    snprintf(text, size,
-             ".version 9.0\n.target %s\n.address_size 64\n.func f() { ret; }\n"
-             ".visible .entry k()\n{\n.reg .pred %%p<9>; .reg .b8 %%c<9>; .reg .b16 %%h<9>; .reg .b32 %%r<130>;\n"
-             ".reg .b64 %%d<33>; .reg .b128 %%q<9>; .reg .f32 %%f<9>;\n%s;\nL: ret;\n}\n",
-             target, instruction);
+    snprintf(
+        text, size,
+        ".version 9.0\n.target %s\n.address_size 64\n.func f() { ret; }\n"
+        ".visible .entry k()\n{\n.reg .pred %%p<9>; .reg .b8 %%c<9>; .reg .b16 %%h<9>; .reg .b32 %%r<130>;\n"
+        ".reg .b64 %%d<33>; .reg .b128 %%q<9>; .reg .f32 %%f<9>; .param .align 16 .b8 argument[64];\n%s;\nL: ret;\n}\n",
+        target, instruction);
 }
 
 #endif

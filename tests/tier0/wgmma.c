@@ -1,7 +1,10 @@
 /* Products of warpgroups (wgmma): every type, swizzle and major of both factors, dense and sparse, against sums by
- * single elements whose places are computed from their numbers alone. Values are small integers and halves, so that
- * each order of summing gives the same bits. */
+ * single elements whose places are computed from their numbers alone. Values are small integers, so that each order of
+ * summing gives the same bits; or any bits but infinities and NaNs, and the sum is right within what summing in f32
+ * rounds. */
 #include "tier0/kernels.h"
+
+#include <math.h>
 
 #ifndef ROUNDS
 #define ROUNDS 24 /* of each type */
@@ -45,13 +48,34 @@ static uint32_t bits_of(unsigned type, int v)
     }
 }
 
-static float half_value(uint32_t h)
+/* Exponent and fraction of the formats of floats, and what is taken off the bits' top. */
+static const struct {
+    int8_t exponent, fraction, unused;
+} floats[] = {{5, 10, 0}, {8, 7, 0}, {8, 10, 13}, {4, 3, 0}, {5, 2, 0}};
+
+static double value_of(unsigned type, uint32_t bits)
 {
-    float f = 0;
-    const int e = (int)(h >> 10 & 31);
-    if (e)
-        f = (float)(1024 + (h & 1023)) * (e >= 25 ? (float)(1u << (e - 25)) : 1.0f / (float)(1u << (25 - e)));
-    return h & 0x8000 ? -f : f;
+    if (type >= S8)
+        return type == S8 ? (int8_t)bits : (double)(bits & 255);
+    const int fraction = floats[type].fraction, bias = (1 << (floats[type].exponent - 1)) - 1;
+    const uint32_t v = bits >> floats[type].unused, m = v & ((1u << fraction) - 1);
+    const int e = (int)(v >> fraction & ((1u << floats[type].exponent) - 1));
+    const double x = e ? ldexp(1 + ldexp(m, -fraction), e - bias) : ldexp(m, 1 - bias - fraction);
+    return v >> (fraction + floats[type].exponent) & 1 ? -x : x;
+}
+
+/* Finite values of all exponents; of eight bits' exponents those whose products f32 has. */
+static uint32_t any_bits(unsigned type)
+{
+    for (;;) {
+        const uint32_t bits = any(1u << 16) | any(1u << 16) << 16;
+        const double x = fabs(value_of(type, bits));
+        if ((type == F16 && (bits >> 10 & 31) == 31) || (type == E5M2 && (bits >> 2 & 31) == 31) ||
+            (type == E4M3 && (bits & 127) == 127))
+            continue;
+        if (type >= E4M3 || type == F16 || x == 0 || (x > 0x1p-60 && x < 0x1p60))
+            return type == TF32 ? bits : type >= E4M3 ? bits & 255 : bits & 0xffff;
+    }
 }
 
 /* Place of element (row, k). */
@@ -64,7 +88,7 @@ static uint32_t place(const struct layout *y, unsigned size, unsigned row, unsig
 
 struct form {
     unsigned a, b, n;
-    bool f16, regs, add, neg_a, neg_b, sparse;
+    bool f16, regs, add, neg_a, neg_b, sparse, full;
     unsigned selector;
     struct layout la, lb;
 };
@@ -116,7 +140,7 @@ static const char *text(const struct form *p)
     return text_of;
 }
 
-static int ma[64][64], mb[256][64];
+static double ma[64][64], mb[256][64];
 
 /* A bit of the metadata of (row, k): the thread and the bit by CuTe's ELayout_64x64, _64x32 and _64x16. */
 static void put_metadata(const struct form *p, unsigned row, unsigned k, unsigned half, unsigned value)
@@ -145,6 +169,11 @@ static void draw_chunk(const struct form *p, unsigned row, unsigned chunk, unsig
     column[1] = 4 * chunk + (code >> 2 & 3);
 }
 
+static uint32_t draw_element(const struct form *p, unsigned type)
+{
+    return p->full || type >= S8 ? any_bits(type) : bits_of(type, (int)any(9) - 4);
+}
+
 static bool try_form(const struct form *p)
 {
     const unsigned ka = types[p->a].k, k = ka << p->sparse, keep = p->a == TF32 ? 1 : 2;
@@ -164,9 +193,8 @@ static bool try_form(const struct form *p)
                 column[c % keep] = c;
             else if (c % keep == 0)
                 draw_chunk(p, r, c / keep, column);
-            const int v = p->a == U8 ? (int)any(256) : p->a == S8 ? (int)any(256) - 128 : (int)any(9) - 4;
-            const uint32_t u = bits_of(p->a, v);
-            ma[r][column[c % keep]] = v;
+            const uint32_t u = draw_element(p, p->a);
+            ma[r][column[c % keep]] = value_of(p->a, u);
             memcpy(shared + place(&p->la, sa, r, c), &u, sa);
             /* lane and register by the ISA's figure of A's fragment */
             const unsigned part = c * sa % 16 / 4, lane = r % 8 * 4 + part, reg = r / 8 % 2 + c * sa / 16 * 2;
@@ -174,8 +202,8 @@ static bool try_form(const struct form *p)
         }
     for (unsigned r = 0; r < p->n; r++)
         for (unsigned c = 0; c < k; c++) {
-            mb[r][c] = p->b == U8 ? (int)any(256) : p->b == S8 ? (int)any(256) - 128 : (int)any(9) - 4;
-            const uint32_t u = bits_of(p->b, mb[r][c]);
+            const uint32_t u = draw_element(p, p->b);
+            mb[r][c] = value_of(p->b, u);
             memcpy(shared + place(&p->lb, sb, r, c), &u, sb);
         }
     memcpy(words + 4096, shared, SMEM);
@@ -191,32 +219,38 @@ static bool try_form(const struct form *p)
         return false;
     for (unsigned r = 0; r < 64; r++)
         for (unsigned c = 0; c < p->n; c++) {
-            int64_t sum = 0;
+            double sum = 0, all = 0; /* all: of the magnitudes */
             const unsigned lane = r / 16 * 32 + r % 8 * 4 + c % 8 / 2, pair = c / 8 * 2 + r / 8 % 2;
             const unsigned at = lane * 128 + (p->f16 ? pair : 2 * pair + c % 2);
             float old, got;
-            for (unsigned e = 0; e < k; e++)
+            for (unsigned e = 0; e < k; e++) {
                 sum += ma[r][e] * mb[c][e];
+                all += fabs(ma[r][e] * mb[c][e]);
+            }
             sum = p->neg_a != p->neg_b ? -sum : sum;
             if (whole) {
                 sum += p->add ? (int32_t)before[at] : 0;
-                if ((int32_t)result[at] != sum)
-                    return check(false, "row %u column %u is %d, want %lld", r, c, (int32_t)result[at], (long long)sum),
-                           false;
+                if ((int32_t)result[at] != (int32_t)sum)
+                    return check(false, "row %u column %u is %d, want %g", r, c, (int32_t)result[at], sum), false;
                 continue;
             }
             if (p->f16) {
-                old = half_value(before[at] >> 16 * (c % 2) & 0xffff);
-                got = half_value(result[at] >> 16 * (c % 2) & 0xffff);
+                old = (float)value_of(F16, before[at] >> 16 * (c % 2) & 0xffff);
+                got = (float)value_of(F16, result[at] >> 16 * (c % 2) & 0xffff);
             } else {
                 memcpy(&old, &before[at], 4);
                 memcpy(&got, &result[at], 4);
             }
-            const float want = (float)sum + (p->add ? old : 0);
-            if (got != want)
+            const double want = sum + (p->add ? (double)old : 0);
+            double error = p->full ? (k + 1) * 0x1p-24 * (all + fabs((double)old)) : 0;
+            if (p->f16 && p->full)
+                error += fabs(want) * 0x1p-11 + 0x1p-25;
+            if (p->f16 && fabs(want) + error >= 65504) /* may be infinite */
+                continue;
+            if (!(fabs((double)got - want) <= error))
                 return check(false, "row %u column %u is %g, want %g (%s n %u swizzles %u %u across %d %d regs %d)", r,
-                             c, (double)got, (double)want, types[p->a].name, p->n, p->la.swizzle, p->lb.swizzle,
-                             p->la.across, p->lb.across, p->regs),
+                             c, (double)got, want, types[p->a].name, p->n, p->la.swizzle, p->lb.swizzle, p->la.across,
+                             p->lb.across, p->regs),
                        false;
         }
     return true;
@@ -270,6 +304,7 @@ static void type(unsigned a, bool sparse)
         p.n = round == 0 ? 256 : round == 1 ? 8 : a >= S8 ? 16 * (1 + any(16)) : 8 * (1 + any(32));
         p.f16 = (a == F16 || a == E4M3 || a == E5M2) && any(3) == 0;
         p.regs = any(3) == 0;
+        p.full = round % 2;
         p.add = any(2);
         p.neg_a = a < S8 && any(4) == 0;
         p.neg_b = a < S8 && any(4) == 0;

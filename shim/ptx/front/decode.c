@@ -73,7 +73,7 @@ enum { NMODS = sizeof mods / sizeof mods[0] };
 #define T_H (T(F16) | T(F16X2) | T(BF16) | T(BF16X2))
 #define T_X2 (T(U16X2) | T(S16X2))
 #define T_X4 (T(U8X4) | T(S8X4))
-#define T_MEM (T_I | T_B | T_F | T(U8) | T(S8) | T(B8) | T(B128) | T(F16) | T(F16X2))
+#define T_MEM (T_I | T_B | T_F | T(U8) | T(S8) | T(B8) | T(B128))
 #define T_ATOM (T_I32 | T_I64 | T(B16) | T(B32) | T(B64) | T(B128) | T_F | T_H)
 
 static const struct op_info {
@@ -174,7 +174,7 @@ static const char *cvt_pattern(const struct ptx_instr *in)
 }
 
 /* Operand patterns that depend on modifiers. */
-static const char *pattern(const struct ptx_instr *in, const struct op_info *info)
+static const char *pattern(const struct ptx_instr *in, const struct op_info *info, bool hint)
 {
     bool wide = in->flags & PTX_F_WIDE, sync = in->flags & PTX_F_SYNC;
     switch (in->op) {
@@ -184,23 +184,34 @@ static const char *pattern(const struct ptx_instr *in, const struct op_info *inf
     case PTX_OP_FMA: return in->type[1] ? "D110" : info->sig;
     case PTX_OP_MUL: return wide ? "W00" : info->sig;
     case PTX_OP_MAD: return wide ? "W00w" : info->sig;
-    case PTX_OP_SHFL: return sync ? "Q0iii" : info->sig;
-    case PTX_OP_ATOM: return in->sub == PTX_SUB_CAS ? "Eaee?l" : info->sig;
+    case PTX_OP_SHFL: return sync ? "Q0iiu" : info->sig;
+    case PTX_OP_LD: return hint ? "Mal" : "Ma";
+    case PTX_OP_ST: return hint ? "aml" : "am";
+    case PTX_OP_RED: return hint ? "ael" : "ae";
+    case PTX_OP_ATOM: return in->sub == PTX_SUB_CAS ? hint ? "Eaeel" : "Eaee" : hint ? "Eael" : "Eae";
     case PTX_OP_VOTE:
         if (in->sub == PTX_SUB_BALLOT)
-            return sync ? "Dpi" : "Dp";
-        return sync ? "Ppi" : "Pp";
+            return sync ? "Dpu" : "Dp";
+        return sync ? "Ppu" : "Pp";
     case PTX_OP_BAR:
     case PTX_OP_BARRIER:
         if (in->scope == PTX_SCOPE_CLUSTER)
             return "";
         switch (in->sub) {
-        case PTX_SUB_ARRIVE: return "ii";
-        case PTX_SUB_WARP_SYNC: return "i";
-        case PTX_SUB_SYNC: return "i?i";
-        case PTX_SUB_POPC: return "Iiop";
-        default: return "Piop";
+        case PTX_SUB_ARRIVE: return "uu";
+        case PTX_SUB_WARP_SYNC: return "u";
+        case PTX_SUB_SYNC: return "u?u";
+        case PTX_SUB_POPC: return "Iuop";
+        default: return "Puop";
         }
+    case PTX_OP_VADD:
+    case PTX_OP_VSUB:
+    case PTX_OP_VABSDIFF:
+    case PTX_OP_VMIN:
+    case PTX_OP_VMAX:
+    case PTX_OP_VSHL:
+    case PTX_OP_VSHR:
+    case PTX_OP_VSET: return in->sub ? "Kkki" : info->sig; /* a second operation has an operand */
     default: return info->sig;
     }
 }
@@ -399,7 +410,7 @@ void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, str
     if (why)
         ptx_fail(c, line, s, len, "%s %s", op_names[in->op], why);
     ptx_check_form(c, s, len, line, out);
-    out->sig = pattern(in, info);
+    out->sig = pattern(in, info, out->has_hint);
 }
 
 int ptx_decode_check(const char *opcode, struct ptx_diag *diag)

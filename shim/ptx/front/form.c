@@ -75,6 +75,13 @@ static bool is_type(const struct word *w)
     return is_one_of(w, matrix) || ptx_type_find(w->s, w->len) != PTX_NONE;
 }
 
+/* A copy says where to, then where from. */
+static bool is_space(const struct word *w)
+{
+    static const char *const spaces[] = {"global", "shared", "shared::cta", "shared::cluster", NULL};
+    return is_one_of(w, spaces);
+}
+
 /* Modifiers between s and end, which begins with a dot. What ptxas takes twice without a word stands once. NULL, or the
  * one that may not be repeated. */
 static const struct word *split(const char *s, const char *end, struct spelling *sp)
@@ -101,17 +108,19 @@ static const struct word *split(const char *s, const char *end, struct spelling 
     return NULL;
 }
 
-/* The word of the spelling that a group of the form takes, or -1. Types are taken in order. */
+/* The word of the spelling that a group of the form takes, or -1. Types and spaces are taken in order. */
 static int find_word(const struct spelling *sp, uint32_t used, const char *group, const char *end)
 {
     const bool type = *group == '.';
+    bool spaces = false; /* one was passed over */
     for (unsigned k = 0; k < sp->n; k++) {
         if (used >> k & 1 || sp->word[k].is_type != type)
             continue;
         if (fits_group(group + type, end, &sp->word[k]))
-            return (int)k;
+            return spaces && is_space(&sp->word[k]) ? -1 : (int)k;
         if (type)
             break;
+        spaces |= is_space(&sp->word[k]);
     }
     return -1;
 }
@@ -198,15 +207,26 @@ static bool is_value(const struct ptx_func *f, const struct ptx_opnd *o, unsigne
 {
     if (o->kind == PTX_O_REG)
         return f->reg[o->reg].type != PTX_PRED && ptx_type_size(f->reg[o->reg].type) == size;
-    return o->kind == PTX_O_IMM || o->kind == PTX_O_SINK || (o->kind == PTX_O_SYM && size >= 4);
+    return o->kind == PTX_O_IMM || (o->kind == PTX_O_SYM && size >= 4);
+}
+
+static bool is_register(const struct ptx_func *f, const struct ptx_opnd *o, unsigned size)
+{
+    return o->kind == PTX_O_REG && is_value(f, o, size);
 }
 
 static bool fits_letter(const struct ptx_func *f, const struct ptx_opnd *o, char letter)
 {
-    if (o->kind == PTX_O_VEC && o->n == 1 && letter != 'a') /* {%r1} is %r1, as CUTLASS writes metadata */
+    if (o->kind == PTX_O_VEC && o->n == 1 && !strchr("aAw", letter)) /* {%r1} is %r1, as CUTLASS writes metadata */
         o = &f->opnd[o->first];
     switch (letter) {
     case 'a': return is_address(f, o);
+    case 'A': return is_address(f, o) && (o->reg < 0 || ptx_type_size(f->reg[o->reg].type) == 8);
+    case 'X': return is_register(f, o, 4);
+    case 'Y': return is_register(f, o, 8);
+    case 'Z': return o->kind == PTX_O_SINK || is_register(f, o, 8);
+    case '_': return o->kind == PTX_O_SINK;
+    case 'w': return o->kind == PTX_O_VEC && !is_address(f, o);
     case 'd': return is_address(f, o) || is_value(f, o, 8);
     case 'i': return is_value(f, o, 4);
     case 'm': return o->kind == PTX_O_VEC ? !is_address(f, o) : is_value(f, o, 8);

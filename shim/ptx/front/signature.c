@@ -7,7 +7,7 @@
 enum { EXACT, WIDER };
 
 static void check_reg(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
-                      const struct ptx_opnd *o, unsigned type, int how)
+                      const struct ptx_opnd *o, unsigned type, int how, bool is_dst)
 {
     char why[120];
     unsigned have = p->f->reg[o->reg].type;
@@ -25,6 +25,8 @@ static void check_reg(struct ptx_parser *p, const struct ptx_tok *t, const struc
         snprintf(why, sizeof why, "register is .%s; expected .%s", ptx_type_name(have), ptx_type_name(type));
         ptx_bad_operand(p, t, in, why);
     }
+    if (o->neg && is_dst)
+        ptx_bad_operand(p, t, in, "'!' of a destination");
     if (o->neg && type != PTX_PRED && in->op != PTX_OP_VMAD)
         ptx_bad_operand(p, t, in, "'!' of something that is not a predicate");
 }
@@ -57,7 +59,7 @@ static void check_vec(struct ptx_parser *p, const struct ptx_tok *t, const struc
     for (unsigned i = 0; i < o->n; i++) {
         const struct ptx_opnd *e = &p->f->opnd[o->first + i];
         if (e->kind == PTX_O_REG)
-            check_reg(p, t, in, e, type, how);
+            check_reg(p, t, in, e, type, how, is_dst);
         else if (e->kind == PTX_O_SINK ? !is_dst : is_dst || (e->kind != PTX_O_IMM && e->kind != PTX_O_SREG))
             ptx_bad_operand(p, t, in, "a vector holds registers");
     }
@@ -73,12 +75,13 @@ static unsigned letter_type(const struct ptx_instr *in, char c)
     case 'S':
     case 'p': return PTX_PRED;
     case 'I':
-    case 'J':
     case 'K':
-    case 'i':
     case 'k':
     case 'n':
-    case 'o': return PTX_B32;
+    case 'o':
+    case 'u': return PTX_U32;
+    case 'J':
+    case 'i': return PTX_B32;
     case 'l': return PTX_B64;
     case 'h': return PTX_B16;
     case 'W':
@@ -104,13 +107,15 @@ static void check_scalar(struct ptx_parser *p, const struct ptx_tok *t, const st
         if (c == 'x' ? ptx_type_size(p->f->reg[o->reg].type) < 4 : c == 'V' || c == 'v' ? false : !type)
             ptx_bad_operand(p, t, in, "register of the wrong type");
         if (c != 'x')
-            check_reg(p, t, in, o, type, wider ? WIDER : EXACT);
+            check_reg(p, t, in, o, type, wider ? WIDER : EXACT, is_dst_letter(c));
         if (o->sel && !strchr("Kkn", c))
             ptx_bad_operand(p, t, in, "takes no byte of a register");
         return;
     case PTX_O_SINK:
         if (!is_dst_letter(c))
             ptx_bad_operand(p, t, in, "'_' is not a source");
+        if (!strchr("EPSQJ", c))
+            ptx_bad_operand(p, t, in, "a result that this instruction does not discard");
         return;
     case PTX_O_IMM: break;
     case PTX_O_SREG:
@@ -208,6 +213,8 @@ static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, str
             ptx_bad_operand(p, &t, in, "expected an address in brackets");
         if (o->sym >= 0) /* by a register: an index (expand.c) */
             return;
+        if (in->op == PTX_OP_ST && in->space == PTX_SP_PARAM)
+            ptx_bad_operand(p, &t, in, "not a parameter of a call");
         if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) < 4)
             ptx_bad_operand(p, &t, in, "address register is narrower than 32 bits");
         if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) == 4 &&
@@ -305,6 +312,8 @@ void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct
     }
     if (!ptx_is(l, ';'))
         ptx_bad_operand(p, &l->tok, in, ptx_is(l, ',') ? "too many operands" : "expected ';'");
+    if (in->op == PTX_OP_ELECT && in->ndst < 2)
+        ptx_bad_operand(p, &l->tok, in, "lacks the predicate of who is elected");
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */

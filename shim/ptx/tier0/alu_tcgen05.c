@@ -7,7 +7,8 @@ struct job {
     const struct lir_tile *x;
     unsigned lane, m, n, k; /* m: rows of one block */
     unsigned ka;            /* columns of A that are stored: half of a sparse one's */
-    unsigned fa, fb;
+    unsigned fa, fb;        /* TILE_PAIRS_* where integers are multiplied so */
+    enum step step;
     u32 desc; /* the instruction descriptor */
     bool pair, sparse, ws;
     u64 zero; /* .ws: the zero-column mask descriptor */
@@ -91,13 +92,18 @@ static unsigned lane_of(const struct job *j, unsigned row, unsigned *column)
     return row / 16 * 32 + row % 16;
 }
 
-static u32 *cell(const struct job *j, struct t0_tensor *t, u32 address, unsigned lane, unsigned column)
+/* So many columns of a lane, from this one on. */
+static u32 *cells(const struct job *j, struct t0_tensor *t, u32 address, unsigned lane, unsigned column, unsigned count)
 {
     lane += address >> 16;
     column += address & 0xffff;
-    if (lane >= T0_TENSOR_LANES || column >= T0_TENSOR_COLUMNS)
+    if (lane >= T0_TENSOR_LANES || column + count > T0_TENSOR_COLUMNS)
         t0_raise_text(j->w, j->i, T0_FAULT_ADDRESS, j->lane, "address outside tensor memory");
     return &t->cell[lane][column];
+}
+static u32 cell(const struct job *j, struct t0_tensor *t, u32 address, unsigned lane, unsigned column)
+{
+    return *cells(j, t, address, lane, column, 1);
 }
 
 /* Four bits of metadata of a chunk of a row: 32 bits a row of the chunks of 16 and 32 bits (CuTe's tmem_e_frg: eight
@@ -106,8 +112,8 @@ static unsigned metadata(const struct job *j, struct t0_tensor *t, unsigned row,
 {
     const u32 address = word_of(j, LIR_TC_META);
     if (lir_tile_bits(j->fa) <= 8)
-        return *cell(j, t, address, row, chunk / 8) >> chunk % 8 * 4 & 15;
-    return *cell(j, t, address, row / 16 * 16 + row % 8 + chunk / 4 * 8, j->desc & 3) >>
+        return cell(j, t, address, row, chunk / 8) >> chunk % 8 * 4 & 15;
+    return cell(j, t, address, row / 16 * 16 + row % 8 + chunk / 4 * 8, j->desc & 3) >>
                (row / 8 % 2 * 16 + chunk % 4 * 4) &
            15;
 }
@@ -129,21 +135,15 @@ static void read_a(const struct job *j, struct scratch *s, unsigned rank, struct
     if (!(j->x->p[0] & LIR_TC_A_TENSOR)) {
         struct matrix m = open_matrix(j->w, j->i, t0_tile_u64(j->w, j->x, LIR_TC_A, j->lane), true);
         m.window = t0_tile_window(j->w, rank);
-        read_matrix(&m, s->a, j->m, j->ka, j->ka, 1, j->fa, j->desc >> 15 & 1);
+        read_left(&m, s->a, j->m, j->ka, j->fa, j->desc >> 15 & 1);
         return;
     }
-    struct widen wide;
     const u32 address = word_of(j, LIR_TC_A);
-    widen_make(&wide, j->fa);
+    const unsigned per = per_chunk(j->fa);
     for (unsigned r = 0; r < j->m; r++)
-        for (unsigned c = 0; c < j->ka / wide.n; c++) {
-            f32 e[32];
-            u32 raw[4];
-            for (unsigned q = 0; q < 4; q++)
-                raw[q] = *cell(j, t, address, lane_of(j, r, NULL), 4 * c + q);
-            widen_chunk(&wide, e, (const uint8_t *)raw);
-            memcpy(s->a + r * j->ka + c * wide.n, e, wide.n * sizeof *e);
-        }
+        for (unsigned c = 0; c < j->ka / per; c++)
+            widen_chunk(j->fa, s->a + r * j->ka + c * per,
+                        (const uint8_t *)cells(j, t, address, lane_of(j, r, NULL), 4 * c, 4));
 }
 
 static unsigned shift_of(const struct job *j) { return j->zero >> 56 & 63; }
@@ -177,7 +177,7 @@ static void read_b(const struct job *j, struct scratch *s, unsigned even)
     struct matrix m = open_matrix(j->w, j->i, t0_tile_u64(j->w, j->x, LIR_TC_B, j->lane), true);
     for (unsigned p = 0; p < parts; p++) {
         m.window = t0_tile_window(j->w, even + p);
-        read_matrix(&m, s->b + p * n, n + (across ? more : shift), j->k, 1, j->n + more, j->fb, across);
+        read_right(&m, s->b + p * n, n + (across ? more : shift), j->k, j->n + more, j->fb, across);
     }
     for (unsigned k = 0; shift && k < j->k; k++)
         memmove(s->b + k * j->n, s->b + k * (j->n + more) + shift, j->n * sizeof *s->b);
@@ -190,10 +190,10 @@ static void read_b(const struct job *j, struct scratch *s, unsigned even)
 static f32 scale_of(const struct job *j, struct t0_tensor *t, u32 address, unsigned row, unsigned block, unsigned id)
 {
     const unsigned at = id + block;
-    const u32 v = *cell(j, t, address, row % 32, row / 32) >> 8 * (at & 3) & 255;
+    const u32 v = cell(j, t, address, row % 32, row / 32) >> 8 * (at & 3) & 255;
     if (j->desc >> 23 & 1)
-        return v == 255 ? NAN : ldexpf(1, (int)v - 127);
-    return byte_to_f32(LIR_TILE_E4M3, v & 0x7f);
+        return v == 255 ? NAN : f32_from(v ? v << 23 : 1u << 22); /* 2^(v - 127) */
+    return e4m3_to_f32(v & 0x7f);
 }
 
 static void scale(const struct job *j, struct scratch *s, struct t0_tensor *t)
@@ -221,6 +221,27 @@ static bool disabled(const struct job *j, unsigned rank, unsigned lane)
     return word_of(j, LIR_TC_MASKS + (j->pair ? 4 * (rank & 1) : 0) + lane / 32) >> lane % 32 & 1;
 }
 
+static u32 whole_sum(const struct job *j, f32 v, s32 old)
+{
+    s64 sum = (j->step == STEP_PAIRS ? (s64)(s32)f32_bits(v) : (s64)(s32)v) + old;
+    if (j->desc >> 3 & 1)
+        sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+    return (u32)sum;
+}
+
+/* Bytes as pairs along k, if that is how they lie. */
+static void choose_step(struct job *j)
+{
+    const bool tensor = j->x->p[0] & LIR_TC_A_TENSOR;
+    if (j->x->p[1] == LIR_TC_I8 && !j->sparse && (tensor || !(j->desc >> 15 & 1)) && !(j->desc >> 16 & 1)) {
+        j->fa = j->fa == LIR_TILE_S8 ? TILE_PAIRS_S8 : TILE_PAIRS_U8;
+        j->fb = j->fb == LIR_TILE_S8 ? TILE_PAIRS_S8 : TILE_PAIRS_U8;
+        j->ka /= 2;
+        j->k /= 2;
+    }
+    j->step = step_of(j->fa);
+}
+
 /* The rows of one block. */
 static void rows_of(const struct job *j, struct scratch *s, unsigned rank, bool add)
 {
@@ -237,28 +258,29 @@ static void rows_of(const struct job *j, struct scratch *s, unsigned rank, bool 
         negate(s->a, j->m * j->k);
     if (scaled)
         scale(j, s, t);
+    const unsigned each = j->m != 128 && (j->pair || j->ws) ? j->n * j->m / 128 : j->n; /* columns of one lane */
     for (unsigned r = 0; r < j->m; r++)
-        for (unsigned c = 0; c < j->n; c++) {
+        for (unsigned c = 0; c < j->n; c += each) {
             unsigned column = c, lane = lane_of(j, r, &column);
-            const u32 v = add && !whole ? *cell(j, t, d, lane, column) : 0;
-            s->sum[r * j->n + c] = down * (half ? f16_to_f32(v & 0xffff) : f32_from(v));
+            const u32 *from = cells(j, t, d, lane, column, each);
+            f32 *to = s->sum + r * j->n + c;
+            if (!add || whole)
+                memset(to, 0, each * sizeof *to);
+            for (unsigned e = 0; add && !whole && e < each; e++)
+                to[e] = down * (half ? f16_to_f32(from[e] & 0xffff) : f32_from(from[e]));
         }
-    multiply(s->sum, s->a, s->b, j->m, j->n, j->k);
+    multiply(scaled ? STEP_FLOAT : j->step, s->sum, s->a, s->b, j->m, j->n, j->k);
     for (unsigned r = 0; r < j->m; r++)
-        for (unsigned c = 0; c < j->n; c++) {
+        for (unsigned c = 0; c < j->n; c += each) {
             unsigned column = c, lane = lane_of(j, r, &column);
-            u32 *to = cell(j, t, d, lane, column);
-            const f32 v = s->sum[r * j->n + c];
+            u32 *to = cells(j, t, d, lane, column, each);
+            const f32 *from = s->sum + r * j->n + c;
             if (disabled(j, rank, lane))
                 continue;
-            if (whole) {
-                s64 sum = (s64)(s32)v + (add ? (s32)*to : 0);
-                if (j->desc >> 3 & 1)
-                    sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
-                *to = (u32)sum;
-            } else {
-                *to = half ? f32_to_f16(v) : f32_bits(f32_canon(v));
-            }
+            for (unsigned e = 0; e < each; e++)
+                to[e] = whole  ? whole_sum(j, from[e], add ? (s32)to[e] : 0)
+                        : half ? f32_to_f16(from[e])
+                               : f32_bits(f32_canon(from[e]));
         }
 }
 
@@ -282,6 +304,7 @@ HANDLER(TCMMA)
     j.zero = x->p[0] & LIR_TC_ZEROES ? t0_tile_u64(w, x, LIR_TC_ZERO, lane) : 0;
     j.desc = word_of(&j, LIR_TC_DESCRIPTOR);
     read_descriptor(&j);
+    choose_step(&j);
     check_mask(&j);
     for (unsigned rank = even; rank <= even + j.pair; rank++) {
         read_b(&j, s, even); /* anew, as scales are the block's own */

@@ -46,15 +46,108 @@ static void multiply_bits(f32 *sum, const struct matrix *ma, const uint8_t *raw,
         }
 }
 
+/* Sums of a register that come in. */
+static void load_sums(struct t0_warp *w, const struct lir_tile *x, f32 *sum, unsigned nd, bool half)
+{
+    for (unsigned reg = 0; reg < nd; reg++) {
+        const u32 *from = CROW(u32, t0_tile_row(w, x, nd + reg));
+        if (!half) {
+            memcpy(sum + reg * LIR_LANES, from, LIR_LANES * sizeof *from);
+            continue;
+        }
+        EACH_LANE(l)
+        {
+            sum[2 * reg * LIR_LANES + l] = f16_to_f32(from[l] & 0xffff);
+            sum[(2 * reg + 1) * LIR_LANES + l] = f16_to_f32(from[l] >> 16);
+        }
+    }
+}
+
+static s32 whole_sum(f32 sum, bool is_pairs, s32 old, bool saturate)
+{
+    s64 v = (is_pairs ? (s64)(s32)f32_bits(sum) : (s64)(s32)sum) + old;
+    if (saturate)
+        v = v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v;
+    return (s32)(u32)v;
+}
+
+static void store_sums(struct t0_warp *w, const struct lir_tile *x, const f32 *sum, unsigned nd, bool add, bool pairs)
+{
+    const unsigned fd = x->p[3] >> 16;
+    for (unsigned reg = 0; reg < nd; reg++) {
+        u32 *d = ROW(u32, t0_tile_row(w, x, reg));
+        const u32 *old = CROW(u32, t0_tile_row(w, x, nd + reg));
+        const f32 *s = sum + reg * LIR_LANES, *two = sum + 2 * reg * LIR_LANES;
+        if (fd == LIR_TILE_F16)
+            WRITE(u32, d, f32_to_f16(two[l]) | f32_to_f16(two[LIR_LANES + l]) << 16);
+        else if (fd == LIR_TILE_S32)
+            WRITE(u32, d, (u32)whole_sum(s[l], pairs, add ? (s32)old[l] : 0, x->p[0] & LIR_WG_SAT));
+        else
+            WRITE(u32, d, f32_bits(f32_canon(s[l])));
+    }
+}
+
+/* The warp's 16 rows of A; k: how many 32 bits of each. */
+static void read_rows(struct t0_warp *w, const struct lir_tile *x, struct scratch *s, struct matrix *m, unsigned k,
+                      unsigned format)
+{
+    const unsigned first = w->index % 4 * 16, per = per_chunk(format);
+    if (!m) {
+        for (unsigned r = 0; r < 16; r++)
+            for (unsigned c = 0; c < 2; c++)
+                widen_chunk(format, s->a + r * k + c * per, s->raw + r * 32 + c * 16);
+    } else if (x->p[0] & LIR_WG_TRANS_A) { /* the warp's rows are whole chunks: 16 of 16 bits are two */
+        const u32 from = across_k(m, first / per, 0);
+        m->start += from;
+        read_left(m, s->a, 16, k, format, true);
+    } else {
+        m->start += along_k(m, first, 0);
+        read_left(m, s->a, 16, k, format, false);
+    }
+}
+
+/* A as multiply_lanes takes it. */
+static void repeat_rows(f32 *quads, const f32 *a, unsigned k)
+{
+    for (unsigned kk = 0; kk < k; kk++)
+        for (unsigned r = 0; r < 16; r++) {
+            const f32 v = a[r * k + kk], four[4] = {v, v, v, v};
+            memcpy(quads + (16 * kk + r) * 4, four, sizeof four);
+        }
+}
+
+/* B as it takes it: of each eight columns the even ones first. */
+static void part_columns(f32 *b, unsigned count)
+{
+    for (unsigned e = 0; e < count; e += 8) {
+#if T0_LEVEL >= 3
+        const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+        _mm256_storeu_ps(b + e, _mm256_permutevar8x32_ps(_mm256_loadu_ps(b + e), order));
+#else
+        const f32 all[8] = {b[e], b[e + 2], b[e + 4], b[e + 6], b[e + 1], b[e + 3], b[e + 5], b[e + 7]};
+        memcpy(b + e, all, sizeof all);
+#endif
+    }
+}
+
+/* Single bits: s->sum by rows, to lanes. */
+static void to_lanes(f32 *out, const f32 *in, unsigned n)
+{
+    for (unsigned reg = 0; reg < n / 2; reg++)
+        for (unsigned l = 0; l < LIR_LANES; l++)
+            out[reg * LIR_LANES + l] = in[(reg / 2 % 2 * 8 + l / 4) * n + reg / 4 * 8 + l % 4 * 2 + reg % 2];
+}
+
 HANDLER(WGMMA)
 {
     const struct lir_tile *x = t0_tile_of(w, i);
-    const unsigned n = x->p[1], k = x->p[2], fa = x->p[3] & 255, fb = x->p[3] >> 8 & 255, fd = x->p[3] >> 16;
-    const unsigned nd = lir_wg_sums(x), na = x->p[0] & LIR_WG_A_REGS ? 4 : 1, lane = (unsigned)__builtin_ctz(MASK);
-    const unsigned ra = 2 * nd, rb = ra + na, rs = rb + 1, rm = rs + 1, first = w->index % 4 * 16;
+    const unsigned n = x->p[1], format = x->p[3] & 255, fd = x->p[3] >> 16, lane = (unsigned)__builtin_ctz(MASK);
+    const unsigned nd = lir_wg_sums(x), na = x->p[0] & LIR_WG_A_REGS ? 4 : 1;
+    const unsigned ra = 2 * nd, rb = ra + na, rs = rb + 1, rm = rs + 1;
     const bool sparse = x->p[0] & LIR_WG_SPARSE, a_regs = x->p[0] & LIR_WG_A_REGS, whole = fd == LIR_TILE_S32;
     const bool add = T0_PRED(w, t0_tile_row(w, x, rs)) >> lane & 1;
-    const unsigned ka = sparse ? k / 2 : k;
+    const bool pairs = whole && !sparse && format != LIR_TILE_B1;
+    unsigned fa = format, fb = x->p[3] >> 8 & 255, k = x->p[2];
     struct scratch *s = t0_scratch(w, i);
     struct matrix mb = open_matrix(w, i, t0_tile_u64(w, x, rb, lane), false), ma = mb;
     w->at = i;
@@ -63,73 +156,30 @@ HANDLER(WGMMA)
     else
         ma = open_matrix(w, i, t0_tile_u64(w, x, ra, lane), false);
     memset(s->sum, 0, 16 * n * sizeof *s->sum);
-    for (unsigned r = 0; add && !whole && r < 16; r++)
-        for (unsigned c = 0; c < n; c++) {
-            const unsigned l = r % 8 * 4 + c % 8 / 2, reg = c / 8 * 2 + r / 8;
-            s->sum[r * n + c] = fd == LIR_TILE_F16 ? f16_to_f32(row_word(w, x, nd + reg, l) >> 16 * (c % 2) & 0xffff)
-                                                   : f32_from(row_word(w, x, nd + 2 * reg + c % 2, l));
-        }
-    if (fa == LIR_TILE_B1) {
-        multiply_bits(s->sum, a_regs ? NULL : &ma, s->raw, &mb, n, first);
+    if (add && !whole)
+        load_sums(w, x, s->sum, nd, fd == LIR_TILE_F16);
+    if (format == LIR_TILE_B1) {
+        multiply_bits(s->a, a_regs ? NULL : &ma, s->raw, &mb, n, w->index % 4 * 16);
+        to_lanes(s->sum, s->a, n);
     } else {
-        if (a_regs) {
-            struct widen t;
-            f32 e[32];
-            widen_make(&t, fa);
-            for (unsigned r = 0; r < 16; r++)
-                for (unsigned c = 0; c < 2; c++) {
-                    widen_chunk(&t, e, s->raw + r * 32 + c * 16);
-                    memcpy(s->a + r * ka + c * t.n, e, t.n * sizeof *e);
-                }
-        } else {
-            const unsigned per = lir_tile_per_chunk(fa);
-            const bool across = x->p[0] & LIR_WG_TRANS_A;
-            ma.start += across ? 0 : along_k(&ma, first, 0);
-            if (across) { /* the warp's rows are whole chunks: 16 of 16 bits are two */
-                const unsigned chunk = first / per;
-                struct widen t;
-                f32 e[32];
-                widen_make(&t, fa);
-                for (unsigned kk = 0; kk < ka; kk++)
-                    for (unsigned c = 0; c < 16 / per; c++) {
-                        widen_chunk(&t, e, chunk_at(&ma, across_k(&ma, chunk + c, kk)));
-                        for (unsigned y = 0; y < per; y++)
-                            s->a[(c * per + y) * ka + kk] = e[y];
-                    }
-            } else {
-                read_matrix(&ma, s->a, 16, ka, ka, 1, fa, false);
-            }
+        if (pairs) {
+            fa = fa == LIR_TILE_S8 ? TILE_PAIRS_S8 : TILE_PAIRS_U8;
+            fb = fb == LIR_TILE_S8 ? TILE_PAIRS_S8 : TILE_PAIRS_U8;
+            k /= 2;
         }
+        read_rows(w, x, s, a_regs ? NULL : &ma, sparse ? k / 2 : k, fa);
         if (sparse) {
             find_columns(w, x, rm, s->raw);
             spread(s->a, s->raw, 16, k);
         }
-        read_matrix(&mb, s->b, n, k, 1, n, fb, x->p[0] & LIR_WG_TRANS_B);
+        read_right(&mb, s->b, n, k, n, fb, x->p[0] & LIR_WG_TRANS_B);
         if (x->p[0] & LIR_WG_NEG_A)
             negate(s->a, 16 * k);
         if (x->p[0] & LIR_WG_NEG_B)
             negate(s->b, n * k);
-        multiply(s->sum, s->a, s->b, 16, n, k);
+        part_columns(s->b, n * k);
+        repeat_rows(s->quads, s->a, k);
+        multiply_lanes(step_of(fa), s->sum, s->quads, s->b, n, k);
     }
-    for (unsigned reg = 0; reg < nd; reg++) {
-        u32 *d = ROW(u32, t0_tile_row(w, x, reg));
-        const u32 *old = CROW(u32, t0_tile_row(w, x, nd + reg));
-        const unsigned pair = fd == LIR_TILE_F16 ? reg : reg / 2;
-        for (unsigned l = 0; l < LIR_LANES; l++) {
-            const f32 *p = s->sum + (pair % 2 * 8 + l / 4) * n + pair / 2 * 8 + l % 4 * 2;
-            u32 v;
-            if (fd == LIR_TILE_F16) {
-                v = f32_to_f16(p[0]) | f32_to_f16(p[1]) << 16;
-            } else if (whole) {
-                s64 sum = (s64)(s32)p[reg % 2] + (add ? (s32)old[l] : 0);
-                if (x->p[0] & LIR_WG_SAT)
-                    sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
-                v = (u32)sum;
-            } else {
-                v = f32_bits(f32_canon(p[reg % 2]));
-            }
-            if (MASK >> l & 1)
-                d[l] = v;
-        }
-    }
+    store_sums(w, x, s->sum, nd, add, pairs);
 }
