@@ -20,6 +20,15 @@ struct mudnn_matmul {
     double padding;
 };
 
+/* Rows of tokens in groups, each row times the matrix of its group's expert: group g has the rows from first[g] to
+ * before first[g + 1], the last group all behind, and the expert g modulo their number. Row r is that of token index[r]
+ * where there is an index alone (gathered); with a place, too, its result is row index[r] top_k + place[r] (scattered).
+ */
+struct mudnn_grouped {
+    int64_t top_k;
+    struct mudnn_operand token, weight, first, index, place, y;
+};
+
 /* y = exp(x - max) / sum over the last dimension, sum = sum of exp(x - max), stats = max + log(sum). A sink is one
  * more number of each row, which has no y. */
 struct mudnn_row_softmax {
@@ -114,6 +123,7 @@ struct mudnn_random {
 
 #pragma GCC visibility push(default)
 mudnnStatus_t mudnnHostMatmul(musaStream_t stream, const struct mudnn_matmul *m);
+mudnnStatus_t mudnnHostGroupedMatmul(musaStream_t stream, const struct mudnn_grouped *g);
 /* Of complex numbers, which all three have; without lengths. */
 mudnnStatus_t mudnnHostComplexMatmul(musaStream_t stream, const struct mudnn_matmul *m);
 mudnnStatus_t mudnnHostRowSoftmax(musaStream_t stream, const struct mudnn_row_softmax *s);

@@ -191,7 +191,7 @@ static void touch(const struct mudnn_operand *o, bool write)
         dnn_touch(&o->t, o->at, write);
 }
 
-static void run(const void *call)
+void dnn_matmul(const void *call)
 {
     const struct mudnn_matmul *m = call;
     const struct mudnn_tensor *t = &m->c.t;
@@ -221,6 +221,6 @@ DNN_EXPORT mudnnStatus_t mudnnHostMatmul(musaStream_t stream, const struct mudnn
             return MUDNN_STATUS_NOT_SUPPORTED;
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         all[i]->at = maths_operand(all[i]->at);
-    return dnn_submit(stream, MATHS_LIBRARY, run, &call, sizeof call,
+    return dnn_submit(stream, MATHS_LIBRARY, dnn_matmul, &call, sizeof call,
                       2.0 * (double)dnn_count(c) * (double)m->a.t.dim[m->a.t.n - 1]);
 }

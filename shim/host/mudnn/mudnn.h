@@ -99,6 +99,9 @@ struct dnn_norm_floats {
 };
 bool dnn_norm_by_onednn(const struct dnn_norm_floats *f);
 
+/* A call of mudnnHostMatmul. */
+void dnn_matmul(const void *call);
+
 /* A call of mudnnHostBnFinalize. */
 void dnn_bn_finalize(const void *call);
 

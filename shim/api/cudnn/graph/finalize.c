@@ -5,7 +5,7 @@
 #include "api/cudnn/graph/graph.h"
 #include "core/resolve.h"
 
-static int gap(int status, const char *what)
+int graph_refuse(int status, const char *what)
 {
     if (status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000)
         dnn_gap("cudnnBackendFinalize", what);
@@ -85,10 +85,10 @@ static int finalize_resample(const struct graph_body *b)
 static int finalize_graph(struct graph_body *b)
 {
     if (graph_integer(b, CUDNN_ATTR_OPERATIONGRAPH_IS_OVERRIDE_SHAPE_ENABLED, 0))
-        return gap(CUDNN_STATUS_NOT_SUPPORTED, "shapes that are given when a plan is executed");
+        return graph_refuse(CUDNN_STATUS_NOT_SUPPORTED, "shapes that are given when a plan is executed");
     int r = graph_lower(b, &b->plan);
     if (r)
-        return gap(r, "a graph with an operation, type or shape that no engine here computes");
+        return graph_refuse(r, "a graph with an operation, type or shape that no engine here computes");
     return put_integer(b, CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, 1);
 }
 
@@ -205,7 +205,7 @@ static int finalize_pack(const struct graph_body *b)
             if (uid[i] == uid[k])
                 return CUDNN_STATUS_BAD_PARAM_DUPLICATED_ENTRIES;
     return graph_find(b, CUDNN_ATTR_VARIANT_PACK_OVERRIDE_UNIQUE_IDS)
-               ? gap(CUDNN_STATUS_NOT_SUPPORTED, "shapes that are given when a plan is executed")
+               ? graph_refuse(CUDNN_STATUS_NOT_SUPPORTED, "shapes that are given when a plan is executed")
                : CUDNN_STATUS_SUCCESS;
 }
 
@@ -224,7 +224,7 @@ int graph_finalize(struct graph_body *b)
     if (k->operation) {
         struct graph_node scratch = {.kind = b->kind};
         if (!k->known)
-            return gap(CUDNN_STATUS_NOT_SUPPORTED, "an operation that no engine here computes");
+            return graph_refuse(CUDNN_STATUS_NOT_SUPPORTED, "an operation that no engine here computes");
         return graph_gather(&scratch, b);
     }
     switch (b->kind) {

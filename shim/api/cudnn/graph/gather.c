@@ -9,12 +9,6 @@
 #define NUMBER(b, name, none) graph_number(b, CUDNN_ATTR_##name, none)
 #define MEMBER(b, name) graph_member(b, CUDNN_ATTR_##name)
 
-static int refuse(const char *what)
-{
-    dnn_gap("cudnnBackendFinalize", what);
-    return CUDNN_STATUS_NOT_SUPPORTED;
-}
-
 static int gather_convolution(struct graph_node *n, const struct graph_body *op, int desc, int alpha, int beta)
 {
     const struct graph_body *c = graph_member(op, desc);
@@ -62,7 +56,7 @@ static int gather_resample(struct graph_node *n, const struct graph_body *op, in
                    graph_integers(r, CUDNN_ATTR_RESAMPLE_POST_PADDINGS, n->post) < 0 ||
                    graph_integers(r, CUDNN_ATTR_RESAMPLE_STRIDES, n->stride) < 0 || n->mode == CUDNN_RESAMPLE_NEAREST ||
                    n->mode == CUDNN_RESAMPLE_BILINEAR
-               ? refuse("interpolation, windows or paddings between elements")
+               ? graph_refuse(CUDNN_STATUS_NOT_SUPPORTED, "interpolation, windows or paddings between elements")
                : CUDNN_STATUS_SUCCESS;
 }
 
@@ -103,9 +97,9 @@ static int gather_slice(struct graph_node *n, const struct graph_body *op)
 /* How devices exchange their batches' statistics through those tensors is documented nowhere. */
 static int check_norm(const struct graph_node *n, const struct graph_body *op, int peers)
 {
-    return n->mode == CUDNN_GROUP_NORM ? refuse("normalisation over groups")
-           : graph_find(op, peers)     ? refuse("normalisation with statistics of peers")
-                                       : CUDNN_STATUS_SUCCESS;
+    return n->mode == CUDNN_GROUP_NORM ? graph_refuse(CUDNN_STATUS_NOT_SUPPORTED, "normalisation over groups")
+           : graph_find(op, peers) ? graph_refuse(CUDNN_STATUS_NOT_SUPPORTED, "normalisation with statistics of peers")
+                                   : CUDNN_STATUS_SUCCESS;
 }
 
 int graph_gather(struct graph_node *n, const struct graph_body *op)
@@ -124,11 +118,15 @@ int graph_gather(struct graph_node *n, const struct graph_body *op)
                                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
                                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA);
     case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR: return gather_pointwise(n, op);
+    case CUDNN_BACKEND_OPERATION_MOE_GROUPED_MATMUL_DESCRIPTOR:
+        n->mode = INTEGER(op, OPERATION_MOE_GROUPED_MATMUL_MODE, 0);
+        n->pre[0] = INTEGER(op, OPERATION_MOE_GROUPED_MATMUL_TOP_K, 0);
+        return CUDNN_STATUS_SUCCESS;
     case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
         n->number[0] = NUMBER(MEMBER(op, OPERATION_MATMUL_DESC), MATMUL_PADDING_VALUE, 0);
         return INTEGER(op, OPERATION_MATMUL_IRREGULARLY_STRIDED_BATCH_COUNT, 1) == 1
                    ? CUDNN_STATUS_SUCCESS
-                   : refuse("batches of products with strides of their own");
+                   : graph_refuse(CUDNN_STATUS_NOT_SUPPORTED, "batches of products with strides of their own");
     case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
         n->mode = INTEGER(MEMBER(op, OPERATION_REDUCTION_DESC), REDUCTION_OPERATOR, 0);
         return (unsigned)n->mode <= CUDNN_REDUCE_TENSOR_MUL_NO_ZEROS ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
@@ -169,7 +167,8 @@ int graph_gather(struct graph_node *n, const struct graph_body *op)
         return graph_find(op, CUDNN_ATTR_OPERATION_SDPA_BWD_SINK_DESC) ||
                        graph_find(op, CUDNN_ATTR_OPERATION_SDPA_BWD_DSINK_DESC) ||
                        graph_find(op, CUDNN_ATTR_OPERATION_SDPA_BWD_SUBGRAPH)
-                   ? refuse("attention's gradients with a sink or other operations inside")
+                   ? graph_refuse(CUDNN_STATUS_NOT_SUPPORTED,
+                                  "attention's gradients with a sink or other operations inside")
                    : CUDNN_STATUS_SUCCESS;
     case CUDNN_BACKEND_OPERATION_BLOCK_SCALE_QUANTIZE_DESCRIPTOR:
         n->spatial = graph_integers(op, CUDNN_ATTR_OPERATION_BLOCK_SCALE_QUANTIZE_BLOCK_SIZE, n->window);

@@ -84,6 +84,8 @@ struct graph_body *graph_member(const struct graph_body *b, int name); /* a desc
 /* Up to MUDNN_DIMS integers; how many there are. */
 int graph_integers(const struct graph_body *b, int name, int64_t *to);
 
+/* The status; if it is one of what is not supported, with a line that says what. */
+int graph_refuse(int status, const char *what);
 /* Checks a body's attributes and makes what follows from them; a status. */
 int graph_finalize(struct graph_body *b);
 
@@ -192,7 +194,7 @@ typedef int graph_worker(struct graph_work *w);
 graph_worker graph_convolution, graph_matmul, graph_reduction, graph_pointwise, graph_reshape, graph_transpose,
     graph_slice, graph_concat, graph_softmax, graph_band, graph_paged_load, graph_random, graph_norm_forward,
     graph_norm_backward, graph_gen_stats, graph_bn_finalize, graph_bn_weights, graph_resample, graph_ragged,
-    graph_block_scale;
+    graph_block_scale, graph_grouped;
 /* Is a tensor one that only nodes use which know more types and orders than the others? Those of block scales, and
  * products of complex numbers. */
 bool graph_is_special(const struct graph_plan *p, int tensor);

@@ -129,6 +129,37 @@ int graph_matmul(struct graph_work *w)
     return w->at ? GRAPH_DONE(mu.mudnnHostMatmul(w->stream, &m)) : CUDNN_STATUS_SUCCESS;
 }
 
+/* ---- products in groups ------------------------------------------------------------------------ */
+
+/* One number of 32 bits for each of `n` rows: [1, n, 1]. */
+static bool is_column(const struct mudnn_operand *o, int64_t n)
+{
+    return o->t.n == 3 && o->t.type == CUDNN_DATA_INT32 && o->t.dim[0] == 1 && o->t.dim[1] == n && o->t.dim[2] == 1;
+}
+
+/* What is gathered and what is scattered the operands say: an index alone, or with places. */
+int graph_grouped(struct graph_work *w)
+{
+    struct mudnn_grouped g = {.top_k = w->n->pre[0],
+                              .token = OPERAND(MOE_GROUPED_MATMUL_TOKEN_DESC),
+                              .weight = OPERAND(MOE_GROUPED_MATMUL_WEIGHT_DESC),
+                              .first = OPERAND(MOE_GROUPED_MATMUL_FIRST_TOKEN_OFFSET_DESC),
+                              .index = OPERAND(MOE_GROUPED_MATMUL_TOKEN_INDEX_DESC),
+                              .place = OPERAND(MOE_GROUPED_MATMUL_TOKEN_KS_DESC),
+                              .y = OPERAND(MOE_GROUPED_MATMUL_OUTPUT_DESC)};
+    const struct mudnn_tensor *t = &g.token.t, *e = &g.weight.t, *y = &g.y.t, *f = &g.first.t;
+    DNN_BAD_UNLESS(t->n == 3 && e->n == 3 && y->n == 3 && f->n == 3 && t->dim[0] == 1 && y->dim[0] == 1);
+    DNN_BAD_UNLESS(t->dim[2] == e->dim[1] && y->dim[2] == e->dim[2] && f->dim[0] % e->dim[0] == 0);
+    DNN_BAD_UNLESS(f->dim[1] == 1 && f->dim[2] == 1 && f->type == CUDNN_DATA_INT32);
+    DNN_BAD_UNLESS((w->n->mode != 0) == (g.index.t.n != 0) && (!g.place.t.n || (g.index.t.n && g.top_k > 0)));
+    DNN_BAD_UNLESS(!g.index.t.n || is_column(&g.index, y->dim[1]));
+    DNN_BAD_UNLESS(!g.place.t.n || is_column(&g.place, y->dim[1]));
+    DNN_BAD_UNLESS((g.index.t.n && !g.place.t.n) || t->dim[1] == y->dim[1]);
+    if (!is_number(t->type) || !is_number(e->type) || !is_number(y->type))
+        return CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE;
+    return w->at ? GRAPH_DONE(mu.mudnnHostGroupedMatmul(w->stream, &g)) : CUDNN_STATUS_SUCCESS;
+}
+
 /* ---- reductions -------------------------------------------------------------------------------- */
 
 /* A dimension that becomes several times shorter, as heads that share a key, is two: groups, and members of each. */
