@@ -383,10 +383,16 @@ bool ptx_waits_for_lanes(const struct ptx_instr *in);
 /* Pruned SSA; values keep their register, so that mapping every value back to its register
  * is always valid. */
 int ptx_ssa_build(struct ptx_func *f, struct ptx_diag *diag);
-struct ptx_shape {
+struct ptx_given { /* a kernel parameter, by its offset and bytes, that has this value */
+    uint32_t offset, size;
+    int64_t value;
+};
+struct ptx_shape { /* what the analysis may assume of a launch */
     uint32_t block[3];
     bool exact;
-}; /* launch shape the analysis may assume */
+    const struct ptx_given *given;
+    uint32_t ngiven;
+};
 /* Classes, ranges, divergence. */
 int ptx_analyse(struct ptx_func *f, const struct ptx_shape *shape, struct ptx_diag *diag);
 /* Class of a value where a block uses it: VARYING outside a divergently left loop that has it. */

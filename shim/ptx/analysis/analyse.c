@@ -61,6 +61,21 @@ static struct ptx_fact opnd_fact(const struct ptx_run *r, const struct ptx_instr
     }
 }
 
+/* A kernel parameter whose value may be assumed. */
+static bool given_at(const struct ptx_run *r, const struct ptx_instr *in, const struct ptx_var *v, int64_t *value)
+{
+    const struct ptx_shape *s = r->shape;
+    const struct ptx_opnd *a = &in->src[0];
+    if (!r->f->is_entry || !v || a->reg >= 0 || PTX_SYM_BAND(a->sym) != PTX_BAND_PARAM || in->vec > 1 || in->ndst != 1)
+        return false;
+    for (uint32_t k = 0; k < s->ngiven; k++)
+        if (s->given[k].offset == v->offset + a->imm && s->given[k].size == ptx_type_size(in->type[0])) {
+            *value = s->given[k].value;
+            return !ptx_type_is_float(in->type[0]);
+        }
+    return false;
+}
+
 /* A load: one value for the warp when all lanes read one address that is not their own memory. */
 static struct ptx_fact load_fact(const struct ptx_run *r, const struct ptx_instr *in, uint32_t i, uint32_t block)
 {
@@ -70,8 +85,11 @@ static struct ptx_fact load_fact(const struct ptx_run *r, const struct ptx_instr
     struct ptx_fact base = a->reg >= 0 ? fact_at(r, r->f->instr_src[i][0], block) : ptx_fact_uniform();
     struct ptx_fact f = ptx_fact_varying();
     bool own_param = space == PTX_SP_PARAM && (!r->f->is_entry || (v && PTX_SYM_BAND(a->sym) != PTX_BAND_PARAM));
+    int64_t given;
     if (base.state == PTX_FACT_NONE)
         return base;
+    if (space == PTX_SP_PARAM && in->sem == PTX_WEAK && given_at(r, in, v, &given))
+        return ptx_fact_const(given);
     if (base.state == PTX_FACT_LANES && !base.stride && space != PTX_SP_LOCAL && !own_param && in->sem == PTX_WEAK) {
         f = ptx_fact_uniform();
         f.grouped = base.grouped;

@@ -199,6 +199,10 @@ static bool lane_field(const struct ptx_fact *a, unsigned *j, unsigned *width)
     return *j + *width <= a->align && *j + *width < 32;
 }
 
+/* Of 32 bits that are extended as a signed number on trust (convert): so small that what hashes lane numbers is not
+ * taken for an index. */
+static bool is_index_stride(int64_t stride) { return stride > -(1 << 25) && stride < 1 << 25; }
+
 static struct ptx_fact shift_right(const struct ptx_instr *in, const struct ptx_fact *a, int64_t c)
 {
     struct ptx_fact r = ptx_fact_varying();
@@ -214,6 +218,10 @@ static struct ptx_fact shift_right(const struct ptx_instr *in, const struct ptx_
         r = lanes(a->stride >> c, a->grouped, (unsigned)(a->align - c));
     else if (lane_field(a, &j, &width) && width == 5 && c == j + 4) /* tid / 16 */
         r = lanes(0, true, 0);
+    else if (a->state == PTX_FACT_LANES && is_signed && bits == 64 && c == 32 && a->align >= 32 &&
+             !((uint64_t)a->stride << 32) &&
+             is_index_stride(a->stride >> 32)) /* shl 32 before it: an index, extended */
+        r = lanes(a->stride >> 32, a->grouped, a->align - 32u);
     if (a->has_range && (a->lo >= 0 || is_signed))
         return ptx_fact_range(r, a->lo >> (c > 62 ? 62 : c), a->hi >> (c > 62 ? 62 : c));
     if (!is_signed && bits <= 32 && c > 1)
@@ -278,7 +286,7 @@ static struct ptx_fact bits_of(const struct ptx_instr *in, const struct ptx_fact
 
 /* Integer conversion, and the widening half of mul.wide: a stride survives when no lane can wrap.
  * The signed case is taken on trust, as compilers do: a 32-bit index that overflows is undefined in
- * C. */
+ * C; but only of strides that an index may have. */
 static struct ptx_fact convert(const struct ptx_fact *a, unsigned to, unsigned from)
 {
     struct ptx_fact r = *a;
@@ -292,8 +300,10 @@ static struct ptx_fact convert(const struct ptx_fact *a, unsigned to, unsigned f
     int64_t top = narrow < 4 ? (int64_t)1 << (8 * narrow - is_signed) : PTX_RANGE_MAX;
     bool fits = a->has_range && a->hi < top && a->lo >= (is_signed ? -top : 0);
     if (!fits) {
-        if (a->stride && (narrow < 4 || (want > have && !is_signed)))
+        if (a->stride && (narrow < 4 || (want > have && (!is_signed || !is_index_stride((int32_t)a->stride)))))
             r = ptx_fact_varying();
+        if (narrow == 4 && want > have)
+            r.stride = (int32_t)r.stride; /* of what is kept of it */
         r.has_range = false;
         if (narrow < 4)
             r = ptx_fact_range(r, is_signed ? -top : 0, top - 1);

@@ -107,7 +107,7 @@ static void primitive(const struct t1_op *op, const struct row *r, char letter, 
                  letter == 's' ? "uint32_t" : "pu32", letter, name, rnd ? "_r" : "", args, mode);
     else
         snprintf(call, sizeof call, "t1_%c_%s%s(%s%s)", letter, name, rnd ? "_r" : "", args, mode);
-    if (ftz || sat)
+    if (sat || (ftz && !(r->mods & TINY)))
         snprintf(around, sizeof around, "t1_%c_%s%s", letter, ftz && sat ? "satftz" : sat ? "sat" : "ftz", width);
     snprintf(out, T1_EXPR, "%s(%s)", around, call);
 }

@@ -59,6 +59,7 @@
 #include "ptx/tier1/emit/alu.h"
 #include "ptx/tier1/tier1.h"
 
+enum { T1_MOST_GIVEN = 12 };
 enum t1_rep { T1_U, T1_G, T1_V }; /* one scalar (and stride), one for each half of a warp, pieces */
 
 /* A source: what an instruction reads. Scalars are lane 0's (or the half's first lane's) value. */
@@ -125,9 +126,12 @@ struct t1_emit {
         const char *t;
     } * param; /* loads of kernel parameters */
     uint32_t nparam, param_cap;
-    bool checked, separate;                    /* T1_EMIT_CHECKED; not T1_EMIT_SHARED_HEADERS */
-    bool deep;                                 /* calls handlers, which need more of a stack */
-    bool matrices;                             /* uses prelude/matrix.h */
+    bool checked, separate;                /* T1_EMIT_CHECKED; not T1_EMIT_SHARED_HEADERS */
+    bool deep;                             /* calls handlers, which need more of a stack */
+    bool matrices;                         /* uses prelude/matrix.h */
+    const char *heading;                   /* of the kernel's text: qualifiers and name; NULL: the usual one */
+    struct ptx_given given[T1_MOST_GIVEN]; /* what its second text assumes: stride.c */
+    uint32_t ngiven;
     struct t1_fragment *fragment;              /* unpacked factors that the block in work has at hand: matrix.c */
     uint32_t fragment_clock, fragment_size[2]; /* words of the largest A, B */
     uint32_t temps;                            /* numbers of temporary names given out */
@@ -174,6 +178,16 @@ void t1_write(struct t1_emit *e, struct ptx_text *t, const char *s, size_t n);
 void t1_loosen(struct t1_emit *e, uint32_t header, uint32_t exit); /* a loop, and what its leavers do */
 bool t1_held(struct t1_emit *e, uint32_t k);                       /* lanes in block k wait for others */
 void t1_loose_after(struct t1_emit *e, uint32_t k); /* behind block k: rounds of loops, and all that waits */
+
+/* flush.c */
+void t1_spare_flushes(struct t1_emit *e, struct t1_op *op);
+
+#define T1_KERNEL_PARAMETERS \
+    "(struct t1_block *b, const struct t1_block *g, const struct t1_args *args, uint32_t warp, uint32_t live)"
+
+/* stride.c: parameters that are strides of arrays in memory, with the value of elements that follow one another, of a
+ * kernel that was analysed. */
+uint32_t t1_find_strides(const struct ptx_func *f, struct ptx_given given[T1_MOST_GIVEN]);
 
 /* plan.c: what blocks and values are, before anything is written */
 void t1_plan(struct t1_emit *e);

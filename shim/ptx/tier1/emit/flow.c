@@ -532,8 +532,7 @@ void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
     e->in = NULL;
     t1_mark_line(e, f->ninstr ? f->instr : NULL);
     if (f->is_entry)
-        t1_put(e, "T1_KERNEL t1_kernel(struct t1_block *b, const struct t1_block *g, const struct t1_args *args, "
-                  "uint32_t warp, uint32_t live)\n{\n");
+        t1_put(e, "%s" T1_KERNEL_PARAMETERS "\n{\n", e->heading);
     else
         t1_put(e,
                "static __attribute__((noinline)) uint32_t "

@@ -246,6 +246,7 @@ static void arithmetic(struct t1_emit *e)
         t1_escape(e);
         return;
     }
+    t1_spare_flushes(e, &op);
     bool second = op.dst[1].kind && !op.writes_cc, written = true;
     int32_t value[2] = {t1_dst(e, 0), second ? t1_dst(e, 1) : -1};
     if (value[0] < 0 && value[1] < 0 && !op.writes_cc)

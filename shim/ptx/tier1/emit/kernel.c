@@ -95,36 +95,67 @@ static void analyse(struct t1_emit *e, struct ptx_func *f, const struct ptx_shap
     }
 }
 
-/* The passes over each function that the kernel reaches, in order: analysis, choice of what runs loose, plan, text.
- * A loose block lets lanes part where they were together before, which may make more blocks loose: analysed again
- * until nothing changes, four times at most. */
+/* The passes over a function, in order: analysis, choice of what runs loose, plan. A loose block lets lanes part where
+ * they were together before, which may make more blocks loose: analysed again until nothing changes, four times at
+ * most. */
+static void prepare(struct t1_emit *e, struct ptx_func *f, const struct ptx_shape *shape)
+{
+    e->f = f;
+    f->separate_loops = e->separate;
+    analyse(e, f, shape);
+    scan(e, f);
+    e->loose = t1_must_be_loose(e);
+    if (e->loose) {
+        ptx_func_drop(f);
+        f->split_at_waits = true;
+        analyse(e, f, shape);
+        for (unsigned round = 0; t1_must_be_loose(e); round++) { /* diverged lanes may diverge more */
+            if (round == 4)
+                t1_fail(e, "lanes may wait for each other in too many places");
+            for (uint32_t n = 0; f->irreducible && n < f->nblock; n++)
+                f->block[n].loose = true;
+            analyse(e, f, shape);
+        }
+    }
+    if (e->loose || e->spins || e->clusters)
+        t1_race_refuse(e, "lanes or blocks that wait for each other");
+    t1_plan(e);
+}
+
+/* Which of the kernel's two texts runs: in line the one whose addresses are rows. */
+static void choose_by_strides(struct t1_emit *e)
+{
+    e->text.n = 0;
+    t1_put(e, "T1_KERNEL t1_kernel" T1_KERNEL_PARAMETERS "\n{\nif (T1_LIKELY(1");
+    for (uint32_t k = 0; k < e->ngiven; k++)
+        t1_put(e, " && %s == %d", t1_kernel_param(e, e->given[k].offset, e->given[k].size == 8 ? "u64" : "u32"),
+               (int)e->given[k].value);
+    t1_put(e, ")) t1_kernel_rows(b, g, args, warp, live);\nelse t1_kernel_any(b, g, args, warp, live);\n}\n");
+    t1_write(e, &e->top, e->text.p, e->text.n);
+}
+
+/* The text of each function that the kernel reaches; of a kernel that has strides as parameters both. */
 static void emit_all(struct t1_emit *e, const struct ptx_func *kernel)
 {
     struct ptx_shape shape = shape_of(e->shape);
     t1_reach(e, kernel);
     for (uint32_t k = 0; k < e->reached.nfunc; k++) {
         struct ptx_func *f = e->reached.func[k];
-        e->f = f;
-        f->separate_loops = e->separate;
-        analyse(e, f, &shape);
-        scan(e, f);
-        e->loose = t1_must_be_loose(e);
-        if (e->loose) {
-            ptx_func_drop(f);
-            f->split_at_waits = true;
-            analyse(e, f, &shape);
-            for (unsigned round = 0; t1_must_be_loose(e); round++) { /* diverged lanes may diverge more */
-                if (round == 4)
-                    t1_fail(e, "lanes may wait for each other in too many places");
-                for (uint32_t n = 0; f->irreducible && n < f->nblock; n++)
-                    f->block[n].loose = true;
-                analyse(e, f, &shape);
-            }
-        }
-        if (e->loose || e->spins || e->clusters)
-            t1_race_refuse(e, "lanes or blocks that wait for each other");
-        t1_plan(e);
+        prepare(e, f, &shape);
+        if (k == 0 && !e->loose && !e->watched && !e->raced)
+            e->ngiven = t1_find_strides(f, e->given);
+        e->heading = e->ngiven ? "static __attribute__((noinline)) void t1_kernel_any" : "T1_KERNEL t1_kernel";
         t1_function(e, f, k);
+        if (k == 0 && e->ngiven) {
+            struct ptx_shape rows = shape;
+            rows.given = e->given;
+            rows.ngiven = e->ngiven;
+            ptx_func_drop(f);
+            prepare(e, f, &rows);
+            e->heading = "T1_INLINE void t1_kernel_rows";
+            t1_function(e, f, k);
+            choose_by_strides(e);
+        }
         e->f = NULL;
     }
     check_recursion(e);

@@ -75,19 +75,25 @@ T1_INLINE uint64_t t1_s_fma_f64(uint64_t a, uint64_t b, uint64_t c)
 T1_INLINE uint32_t t1_s_rcp_f32(uint32_t a) { return t1_bits32(1.0f / t1_f32(a)); }
 
 /* What .ftz flushes is told by the result as it is with 24 bits and exponents without an end: 2^-126 is flushed where
- * that is less. Products, quotients and fma whose result is 2^-126 are done again, 2^24 times as large. */
-T1_INLINE uint32_t t1_v_at_edge(pu32 r) { return t1_cbits32(T1_C_U32(EQ, r + r, t1_splat_u32(0x01000000u))); }
+ * that is less. Products, quotients and fma whose result is 2^-126 are done again, 2^24 times as large. Both that and
+ * flushing are out of the way: one test finds what is neither 0 nor above 2^-126. */
+T1_INLINE uint32_t t1_v_at_edge(pu32 r)
+{
+    const pu32 twice = r + r - t1_splat_u32(1u);
+    return t1_cbits32(T1_C_U32(LT, twice, t1_splat_u32(0x01000000u)));
+}
 T1_INLINE pu32 t1_v_edge(pu32 r, pu32 scaled)
 {
     const t1_c32 tiny = T1_C_U32(LT, scaled & 0x7fffffffu, t1_splat_u32(0x0c800000u)),
                  edge = T1_C_U32(EQ, r + r, t1_splat_u32(0x01000000u));
-    return t1_pick32(edge, t1_pick32(tiny, r & 0x80000000u, r), r);
+    return t1_v_ftz(t1_pick32(edge, t1_pick32(tiny, r & 0x80000000u, r), r));
 }
 T1_INLINE pu32 t1_v_scale(pu32 x) { return (pu32)(T1_F(x) * 0x1p24f); }
-T1_INLINE uint32_t t1_s_at_edge(uint32_t r) { return r << 1 == 0x01000000u; }
+T1_INLINE uint32_t t1_s_at_edge(uint32_t r) { return (r << 1) - 1 < 0x01000000u; }
 T1_INLINE uint32_t t1_s_edge(uint32_t r, uint32_t scaled)
 {
-    return (scaled & 0x7fffffffu) < 0x0c800000u ? r & 0x80000000u : r;
+    const int tiny = r << 1 < 0x01000000u || (scaled & 0x7fffffffu) < 0x0c800000u;
+    return tiny ? r & 0x80000000u : r;
 }
 T1_INLINE uint32_t t1_s_scale(uint32_t x) { return t1_bits32(t1_f32(x) * 0x1p24f); }
 #define T1_TINY(W, T, call, again) \

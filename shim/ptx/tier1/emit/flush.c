@@ -1,0 +1,82 @@
+/* Tier 1 emitter: .ftz flushes denormal sources to 0, which costs more than the arithmetic. Those that are known to be
+ * no denormal, as most are that an instruction with .ftz has made, are read as they are. */
+#include "ptx/tier1/emit/emit.h"
+
+#include <string.h>
+
+enum { MOST_SOURCES = 24 }; /* values that are looked at */
+
+static bool flushes(const struct ptx_instr *in)
+{
+    switch (in->op) {
+    case PTX_OP_ADD:
+    case PTX_OP_SUB:
+    case PTX_OP_MUL:
+    case PTX_OP_FMA:
+    case PTX_OP_MAD:
+    case PTX_OP_ABS:
+    case PTX_OP_NEG:
+    case PTX_OP_MIN:
+    case PTX_OP_MAX: return in->type[0] == PTX_F32 && in->flags & PTX_F_FTZ;
+    case PTX_OP_CVT: return in->type[0] == PTX_F32 && in->type[1] >= PTX_U8 && in->type[1] <= PTX_S64;
+    default: return false;
+    }
+}
+
+static bool is_flushed_constant(uint64_t bits) { return bits & 0x7f800000 || !(bits & 0x7fffffff); }
+
+/* Whether a value is no denormal, whatever the lane. Values that depend on themselves, in loops, are none if all they
+ * begin with are none. */
+static bool is_flushed(const struct ptx_func *f, const struct ptx_opnd *o, int32_t value, int32_t *seen, unsigned *n)
+{
+    if (o && o->kind == PTX_O_IMM)
+        return is_flushed_constant(o->imm);
+    if ((o && o->kind != PTX_O_REG) || value < 0)
+        return false;
+    for (unsigned k = 0; k < *n; k++)
+        if (seen[k] == value)
+            return true;
+    if (*n == MOST_SOURCES)
+        return false;
+    seen[(*n)++] = value;
+    const struct ptx_value *v = &f->value[value];
+    if (v->block < 0)
+        return true; /* nobody defined it: 0 */
+    if (v->instr < 0) {
+        const struct ptx_block *b = &f->block[v->block];
+        for (uint32_t p = 0; p < b->nphi; p++)
+            for (uint32_t s = 0; b->phi[p].dst == value && s < b->npred; s++)
+                if (!is_flushed(f, NULL, b->phi[p].src[s], seen, n))
+                    return false;
+        return true;
+    }
+    const struct ptx_instr *in = &f->instr[v->instr];
+    const unsigned sources = in->op == PTX_OP_MOV ? 1 : in->op == PTX_OP_SELP ? 2 : 0;
+    if (in->guard >= 0 || in->ndst != 1 || in->dst[0].kind != PTX_O_REG || ptx_type_size(in->type[0]) != 4)
+        return false;
+    for (unsigned s = 0; s < sources; s++)
+        if (!is_flushed(f, &in->src[s], f->instr_src[v->instr][s], seen, n))
+            return false;
+    return sources || flushes(in);
+}
+
+/* The pattern without the flushes of such sources: "t1_v_ftz($0)", of vectors, scalars and halves alike. */
+void t1_spare_flushes(struct t1_emit *e, struct t1_op *op)
+{
+    if (!(e->in->flags & PTX_F_FTZ))
+        return;
+    for (unsigned s = 0; s < op->nsrc; s++) {
+        int32_t seen[MOST_SOURCES];
+        unsigned n = 0;
+        if (op->src[s] != T1_K_32 || !is_flushed(e->f, &e->in->src[s], e->f->instr_src[e->at][s], seen, &n))
+            continue;
+        for (unsigned t = 0; t < 4; t++)
+            for (unsigned d = 0; d < 3; d++) {
+                const char flush[] = {'t', '1', '_', "vsh"[d], '_', 'f', 't', 'z', '(', '$', (char)('0' + s), ')', 0};
+                char *at[] = {strstr(op->dst[t].vector, flush), strstr(op->dst[t].scalar, flush)};
+                for (unsigned w = 0; w < 2; w++)
+                    if (at[w])
+                        memmove(at[w], at[w] + 8, strlen(at[w] + 8) + 1); /* ($0) stays */
+            }
+    }
+}

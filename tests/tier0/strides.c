@@ -1,0 +1,127 @@
+/* Kernels whose strides are parameters, as CuPy's are: elements that follow one another, and others, by the same
+ * kernel; and products that are no index, which are extended to 64 bits all the same. */
+#include "tier0/harness.h"
+
+enum { THREADS = 64, N = 177, ROOM = 2 * 40 * N };
+static uint8_t in[ROOM], out[ROOM];
+
+struct array {
+    void *data;
+    int64_t stride;
+};
+
+/* How an index becomes bytes. */
+static const struct {
+    const char *name, *text; /* %rd2: the index; of the stride in %rd<n>, into %rd<n + 3> */
+} forms[] = {
+    {"cut by shifts", "mul.lo.s64 %rdD, %rdS, %rd2; shl.b64 %rdD, %rdD, 32; shr.s64 %rdD, %rdD, 32;\n"},
+    {"cut by cvt", "mul.lo.s64 %rdD, %rd2, %rdS; cvt.s64.s32 %rdD, %rdD;\n"},
+    {"of 64 bits", "mul.lo.s64 %rdD, %rdS, %rd2;\n"},
+    {"by mul.wide", "cvt.u32.u64 %r8, %rdS; cvt.u32.u64 %r9, %rd2; mul.wide.s32 %rdD, %r9, %r8;\n"},
+};
+/* A register for an element, what it is loaded and stored as, which adds 3 to it. */
+static const struct {
+    unsigned bytes;
+    const char *type, *reg;
+} elements[] = {{1, "u8", "%r5"}, {2, "u16", "%r5"}, {4, "u32", "%r5"}, {8, "u64", "%rd9"}};
+
+static size_t put_form(char *to, const char *text, unsigned stride)
+{
+    size_t n = 0;
+    for (; *text; text++) {
+        if (*text == 'D' || *text == 'S')
+            to[n++] = (char)('0' + stride + (*text == 'D' ? 3 : 0));
+        else
+            to[n++] = *text;
+    }
+    return n;
+}
+
+static bool open_kernel(struct t0t *t, unsigned form, unsigned e)
+{
+    char text[4096], address[400];
+    size_t n = put_form(address, forms[form].text, 3);
+    n += put_form(address + n, forms[form].text, 4);
+    address[n] = '\0';
+    snprintf(
+        text, sizeof text,
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .align 8 .b8 from[16], .param "
+        ".align 8 .b8 to[16], .param .u64 n)\n{\n.reg .b32 %%r<10>; .reg .b64 %%rd<12>; .reg .pred %%p<2>;\n"
+        "ld.param.u64 %%rd0, [from]; ld.param.u64 %%rd3, [from+8]; ld.param.u64 %%rd1, [to]; ld.param.u64 %%rd4, "
+        "[to+8]; ld.param.u64 %%rd5, [n];\nmov.u32 %%r1, %%ctaid.x; mov.u32 %%r2, %%ntid.x; mov.u32 %%r3, %%tid.x;\n"
+        "mul.wide.u32 %%rd2, %%r1, %%r2; cvt.u64.u32 %%rd8, %%r3; add.s64 %%rd2, %%rd2, %%rd8; mov.u64 %%rd11, %%rd5;\n"
+        "setp.ge.s64 %%p1, %%rd2, %%rd11; @%%p1 bra E;\nL:\n%s"
+        "add.s64 %%rd6, %%rd0, %%rd6; add.s64 %%rd7, %%rd1, %%rd7;\n"
+        "ld.global.%s %s, [%%rd6]; add.%s %s, %s, 3; st.global.%s [%%rd7], %s;\nadd.s64 %%rd2, %%rd2, 128;\n"
+        "setp.lt.s64 %%p1, %%rd2, %%rd11; @%%p1 bra L;\nE:\nret;\n}\n",
+        address, elements[e].type, elements[e].reg, elements[e].bytes == 8 ? "u64" : "u32", elements[e].reg,
+        elements[e].reg, elements[e].type, elements[e].reg);
+    return t0t_open(t, text, "k");
+}
+
+static void run_with(struct t0t *t, unsigned form, unsigned e, int from, int to)
+{
+    const unsigned bytes = elements[e].bytes;
+    const int64_t step[2] = {from * (int64_t)bytes, to * (int64_t)bytes};
+    struct {
+        struct array from, to;
+        uint64_t n;
+    } args = {{in + ROOM / 2, step[0]}, {out + ROOM / 2, step[1]}, N};
+    unsigned bad = 0;
+    memset(out, 0xee, sizeof out);
+    const enum t0_fault_kind fault = t0t_run(t, (const uint32_t[]){2, 1, 1}, (const uint32_t[]){THREADS, 1, 1}, 0,
+                                             &args, NULL);
+    for (int64_t i = 0; i < N; i++) {
+        uint64_t x = 0, y = 0;
+        memcpy(&x, in + ROOM / 2 + i * step[0], bytes);
+        memcpy(&y, out + ROOM / 2 + i * step[1], bytes);
+        bad += ((x + 3 - y) & (bytes == 8 ? ~0ull : (1ull << 8 * bytes) - 1)) != 0;
+    }
+    check(!fault && !bad, "strides %s, %u bytes, %d and %d elements apart (%u wrong)", forms[form].name, bytes, from,
+          to, bad);
+}
+
+/* A product that no array is long enough for: each lane's is cut to 32 bits and extended by its sign. */
+static void hash_lanes(const char *product)
+{
+    static int64_t got[THREADS];
+    char text[1200];
+    struct {
+        void *to;
+        uint64_t by;
+    } args = {got, 0x3c6ef35fu};
+    unsigned bad = 0;
+    snprintf(text, sizeof text,
+             ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 to, .param .u64 by)\n{\n"
+             ".reg .b32 %%r<4>; .reg .b64 %%rd<6>;\nld.param.u64 %%rd0, [to]; ld.param.u64 %%rd1, [by];\n"
+             "mov.u32 %%r1, %%tid.x; %s\nmul.wide.u32 %%rd3, %%r1, 8; add.u64 %%rd0, %%rd0, %%rd3; "
+             "st.global.u64 [%%rd0], %%rd2;\nret;\n}\n",
+             product);
+    const bool ran = t0t_once(text, "k", 1, THREADS, &args, NULL);
+    for (unsigned l = 0; l < THREADS; l++)
+        bad += got[l] != (int32_t)(l * 0x3c6ef35fu);
+    check(ran && !bad, "%s (%u lanes wrong)", product, bad);
+}
+
+int main(void)
+{
+    static const int apart[][2] = {{1, 1}, {0, 1}, {-1, 1}, {1, 3}, {2, -2}, {1, 1}};
+    for (unsigned k = 0; k < ROOM; k++)
+        in[k] = (uint8_t)(k * 2654435761u >> 11);
+    for (unsigned k = 0; k < 4; k++) {
+        struct t0t t;
+        if (!open_kernel(&t, k, (k + 2) % 4)) {
+            check(false, "strides %s: the kernel loads", forms[k].name);
+            continue;
+        }
+        for (unsigned a = 0; a < sizeof apart / sizeof apart[0]; a++)
+            run_with(&t, k, (k + 2) % 4, apart[a][0], apart[a][1]);
+        t0t_close(&t);
+    }
+    hash_lanes("mul.lo.s32 %r2, %r1, 0x3c6ef35f; cvt.s64.s32 %rd2, %r2;");
+    hash_lanes("cvt.u64.u32 %rd4, %r1; mul.lo.s64 %rd4, %rd4, 0x3c6ef35f; cvt.s64.s32 %rd2, %rd4;");
+    hash_lanes("cvt.u64.u32 %rd4, %r1; mul.lo.s64 %rd4, %rd4, %rd1; shl.b64 %rd4, %rd4, 32; shr.s64 %rd2, %rd4, 32;");
+    hash_lanes(
+        "cvt.u64.u32 %rd4, %r1; mul.lo.s64 %rd4, %rd4, 0x3c6ef35f; shl.b64 %rd4, %rd4, 32; shr.s64 %rd2, %rd4, 32;");
+    return t0t_done();
+}
