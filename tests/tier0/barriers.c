@@ -32,6 +32,18 @@ static const char named[] = KERNEL(
                    "S: " STORE("%r6"));
 static uint32_t named_want(uint32_t i) { return i < 64 ? 1 : i - 64 + 500; }
 
+/* Three warps take turns, each by a barrier of its own; the first gives itself the first turn, so that its threads arrive
+ * twice: FlashAttention 3's groups do. */
+static const char turns[] = KERNEL(
+    SHARED("4") "mov.u32 %r2, sm; shr.u32 %r3, %r1, 5; add.u32 %r4, %r3, 1; add.u32 %r5, %r3, 2;\n"
+                "setp.eq.u32 %p1, %r5, 4; selp.u32 %r5, 1, %r5, %p1; mov.u32 %r6, 0; mov.u32 %r7, 0;\n"
+                "setp.ne.u32 %p2, %r3, 0; @%p2 bra L; st.shared.u32 [%r2], 0; bar.arrive 1, 64;\n"
+                "L: bar.sync %r4, 64; ld.shared.u32 %r8, [%r2]; bar.warp.sync -1; and.b32 %r9, %r1, 31;\n"
+                "setp.eq.u32 %p3, %r9, 0; add.u32 %r10, %r8, 1; @%p3 st.shared.u32 [%r2], %r10;\n"
+                "mad.lo.u32 %r7, %r7, 16, %r8; bar.arrive %r5, 64; add.u32 %r6, %r6, 1;\n"
+                "setp.lt.u32 %p4, %r6, 3; @%p4 bra L;\n" STORE("%r7"));
+static uint32_t turns_want(uint32_t i) { return 0x36 + i / 32 * 0x111; }
+
 static const char reduce[] = KERNEL(
     "setp.lt.u32 %p1, %r1, 37; setp.lt.u32 %p2, %r1, 1000;\n"
     "bar.red.popc.u32 %r2, 1, %p1; barrier.red.popc.u32 %r3, 2, 96, !%p1;\n"
@@ -171,6 +183,7 @@ int main(void)
     expect("exchange through shared memory", mirror, 2, 200, mirror_want);
     expect("two bar.sync of one barrier in a warp", split, 1, 128, split_want);
     expect("bar.arrive and bar.sync with a count", named, 1, 128, named_want);
+    expect("warps that give each other turns", turns, 1, 96, turns_want);
     expect("bar.red popc, and, or", reduce, 2, 96, reduce_want);
     expect("a constant that other warps write over", fill, 2, 128, fill_want);
     expect("a warp spins for another", spin, 1, 64, spin_want);

@@ -8,7 +8,7 @@
  * warps that take part bring that many threads. */
 static bool complete(const struct t0_block *b, const struct t0_barrier *bar)
 {
-    uint32_t threads = 0;
+    uint32_t threads = bar->again;
     for (uint32_t k = 0; k < b->nwarp; k++) {
         uint32_t here = bar->arrived[k] | b->warp[k].dead;
         if (!bar->count && ~here)
@@ -71,7 +71,7 @@ bool t0_bar_arrive(struct t0_warp *w, const struct lir_insn *i)
     if (!bar->in_use) {
         bar->in_use = bar->all = true;
         bar->any = false;
-        bar->popc = bar->arrivals = 0;
+        bar->popc = bar->arrivals = bar->again = 0;
         bar->count = i->aux & LIR_BAR_COUNT ? T0_U32(w, i->b)[lane] : 0;
     }
     if (kind >= LIR_BAR_RED_POPC) {
@@ -80,6 +80,7 @@ bool t0_bar_arrive(struct t0_warp *w, const struct lir_insn *i)
         bar->any |= p != 0;
         bar->all &= p == w->l.mask;
     }
+    bar->again += (uint32_t)__builtin_popcount(bar->arrived[w->index] & w->l.mask);
     bar->arrived[w->index] |= w->l.mask;
     bar->arrivals++;
     if ((!bar->count && bar->arrivals < b->alive) || !complete(b, bar))

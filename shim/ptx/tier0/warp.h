@@ -81,6 +81,7 @@ struct t0_warp {
 struct t0_barrier {
     uint32_t arrived[T0_MAX_WARPS];
     uint32_t arrivals, count; /* count: threads asked for, 0 = all */
+    uint32_t again;           /* of threads that arrived and came once more, as FlashAttention 3's first group does */
     uint32_t popc;
     bool all, any, in_use;
 };
