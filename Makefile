@@ -11,6 +11,8 @@ WARN    := -Wall -Wextra -Wshadow -Werror
 OPT     ?= -O2 -g
 BASE    := -std=c11 -D_GNU_SOURCE $(WARN) $(OPT) -fPIC -fvisibility=hidden -fno-strict-aliasing \
            -ffp-contract=off -pthread -Ishim -I$B/gen -I. $(SAN) $(EXTRA)
+# A build beside a plain one (by clang, without assembly) takes from that one what its compiler does not make.
+PLAIN   :=
 LDBASE  := -Wl,-Bsymbolic -Wl,-z,now -Wl,--as-needed $(if $(SAN),,-Wl,-z,defs) $(SAN) -pthread -ldl # a library of its own before glibc 2.34
 
 all: lib tools

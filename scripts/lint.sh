@@ -34,8 +34,10 @@ options() {
     }
 }
 
-build() { # COMPILER FOLDER
-    make -s -j"$(nproc)" B="$2" CC="$1" all >"$B/lint.log" 2>&1 || {
+build() { # COMPILER FOLDER [VARIABLE=...]
+    cc=$1 folder=$2
+    shift 2
+    make -s -j"$(nproc)" B="$folder" CC="$cc" "$@" all >"$B/lint.log" 2>&1 || {
         grep -vE '^(cc|as|ld|gen) ' "$B/lint.log" | head -n 40
         return 1
     }
@@ -55,7 +57,7 @@ if [ "${1-}" != quick ]; then
     step "build by gcc" build gcc "$B"
     step "layers of objects" scripts/link-layers "$B"
     if command -v clang >/dev/null 2>&1; then
-        step "build by clang" build clang "$B/clang"
+        step "build by clang" build clang "$B/clang" PLAIN="$B"
     else
         echo "skip lint build by clang: no clang"
     fi

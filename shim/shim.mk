@@ -165,8 +165,8 @@ $B/obj/cli/uses.o: mapping/uses.tsv
 $B/obj/cli/view.o: $(wildcard shim/cli/view/*.html)
 $B/obj/api/cupti/text.o: mapping/cupti.tsv
 
-# The prototypes are long, all alike, and only tests have them.
-GEN_OPT =
+# Generated text is long and all alike: lines to find a place by are enough. Of the prototypes, which only tests have, none.
+GEN_OPT = -g1
 $B/obj/gen/prototypes.o: GEN_OPT := -O0 -g0
 $B/obj/gen/%.o: $B/gen/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)

@@ -1,7 +1,7 @@
 # Test programs, fixtures and the targets that run them. A .c file with a main() in a test folder is one
 # program; the folder's other .c files are linked to each of them.
 
-TEST_DIRS := unit ptxfront tier0 tier1 musa ptx fatbin kernel jit host host-launch runtime mccl soak stublog random flow trace \
+TEST_DIRS := unit ptxfront tier0 tier1 musa ptx fatbin kernel jit host host-launch runtime mccl soak random flow trace \
              $(filter mufft murand,$(HAVE_MATHS))
 TEST_SRC  := $(foreach d,$(TEST_DIRS),$(wildcard tests/$d/*.c))
 TEST_MAIN := $(if $(TEST_SRC),$(shell grep -lE '^int main\b' $(TEST_SRC)))
@@ -40,7 +40,7 @@ $B/tests/$(1)/%: $B/obj/tests/$(1)/%.o $(call helpers,$(1)) $(TEST_AR) $(2)
 	@echo "ld tests/$(1)/$$*"
 	$$Q$$(CC) -o $$@ $$(filter %.o,$$^) $(if $(2),$(2) $$(HOST_LINK)) $(TEST_AR) $$(SAN) -pthread -rdynamic $$(TEST_LIBS)
 endef
-$(foreach d,unit ptxfront tier0 tier1 musa ptx fatbin kernel jit stublog random flow trace,$(eval $(call test_rule,$d,)))
+$(foreach d,unit ptxfront tier0 tier1 musa ptx fatbin kernel jit random flow trace,$(eval $(call test_rule,$d,)))
 $(foreach d,host host-launch runtime,$(eval $(call test_rule,$d,$(HOST_RT) $(HOST_MUSA))))
 $(foreach d,mccl soak,$(eval $(call test_rule,$d,$(HOST_MCCL))))
 $B/tests/soak/soak: $B/obj/tests/host-launch/kernels.o
@@ -107,14 +107,14 @@ $B/tests/fuzz/fuzz_audit $B/fuzz_audit: $B/obj/audit/patch.o $B/obj/audit/enter.
 FUZZ_SECONDS ?= 60
 FUZZ_SEED    ?= 0
 FUZZ_CC      ?= clang
+# The build of check-asan is theirs too.
+HAS_FUZZER = $(shell echo 'int LLVMFuzzerTestOneInput(const void *d, unsigned long n) { return d && !~n; }' | \
+               $(FUZZ_CC) -x c -fsanitize=fuzzer -o /dev/null - 2>/dev/null && echo 1)
 .PHONY: fuzz fuzz-build
 fuzz:
-	+$Qif ! echo 'int LLVMFuzzerTestOneInput(const void *d, unsigned long n) { return d && !~n; }' | \
-	  $(FUZZ_CC) -x c -fsanitize=fuzzer -o /dev/null - 2>/dev/null; then \
-	  echo "skip fuzz: $(FUZZ_CC) has no libFuzzer"; echo "0 passed, 0 failed, 1 skipped"; exit 0; fi; \
-	OPT="$(LIGHT)" $(MAKE) --no-print-directory B=$B/fuzz CC=$(FUZZ_CC) SAN=-fsanitize=fuzzer-no-link,address,undefined \
-	  fuzz-build || exit 1; \
-	printf '%s\n' $(FUZZ) | B=$B SECONDS_EACH=$(FUZZ_SECONDS) SEED=$(FUZZ_SEED) xargs -P 2 -n 1 sh tests/fuzz/search || exit 1; \
+	+$Qif [ -z "$(HAS_FUZZER)" ]; then echo "skip fuzz: $(FUZZ_CC) has no libFuzzer"; echo "0 passed, 0 failed, 1 skipped"; exit 0; fi; \
+	$(ASAN_MAKE) fuzz-build || exit 1; \
+	printf '%s\n' $(FUZZ) | B=$B/asan SECONDS_EACH=$(FUZZ_SECONDS) SEED=$(FUZZ_SEED) xargs -P 2 -n 1 sh tests/fuzz/search || exit 1; \
 	echo "$(words $(FUZZ)) passed, 0 failed, 0 skipped"
 # Generated kernels of control flow on all back ends, for so long; what fails is reduced and printed.
 SECONDS ?= 60
@@ -144,7 +144,11 @@ FIXTURES    := $(patsubst tests/fixtures/prebuilt/%,$B/tests/fixtures/%,$(wildca
 endif
 .PHONY: fixtures fixtures-prebuilt
 fixtures: $(FIXTURES)
-ifneq ($(NVCC),)
+ifneq ($(PLAIN),)
+$(FIXTURES): $B/tests/fixtures/%: $(PLAIN)/tests/fixtures/%
+	@mkdir -p $(@D)
+	$Qcp $< $@
+else ifneq ($(NVCC),)
 $B/tests/fixtures/packed_sass: tests/fixtures/src/packed.cu # another build of that
 $(filter-out %/packed_sass,$(FIXTURES)): $B/tests/fixtures/%: tests/fixtures/src/%.cu
 $(FIXTURES): $B/tests/fixtures/%: tests/fixtures/src/fixture.h tests/fixtures/build.sh
@@ -179,7 +183,8 @@ check-hostile: check-programs
 	$Qbad=0; for t in tests/hostile/*.sh; do echo "# $$t"; B=$B CC="$(CC)" sh $$t || bad=1; done; exit $$bad
 
 .PHONY: check-run check-programs check-asan check-tsan
-check-programs: all $(call wanted,$(TEST_PROG) $(FUZZ_PROG)) $(call of,device,$(DEVICE_LIB)) fixtures $(WHEEL_CORE) $(WHEEL_TOOL)
+check-programs: all $(call wanted,$(TEST_PROG) $(FUZZ_PROG)) $(call of,device,$(DEVICE_LIB)) $(call of,gen nvrtc,$(STUBLIBS)) $(call of,gen,$(CALLS)) \
+                fixtures $(WHEEL_CORE) $(WHEEL_TOOL)
 check-run: check-programs
 	$QB=$B CC="$(CC)" sh tests/run $B/test-logs $(call selected,$(TESTS))
 
@@ -189,20 +194,23 @@ CLANG_TESTS := $(addprefix tests/,unit fatbin ptxfront/ptxfront ptx/ tier0 tier1
                mccl snippets)
 NOASM_TESTS := $(addprefix tests/,snippets kernel tier0/barriers tier0/progress tier1/barriers host-launch progress process e2e)
 .PHONY: check-clang check-noasm
-check-clang:
-	+$Qif command -v clang >/dev/null; then $(MAKE) --no-print-directory B=$B/clang CC=clang T="$(or $T,$(CLANG_TESTS))" check-run; \
+check-clang: fixtures $(TORCH_BRIDGES)
+	+$Qif command -v clang >/dev/null; then $(MAKE) --no-print-directory B=$B/clang PLAIN=$B CC=clang T="$(or $T,$(CLANG_TESTS))" check-run; \
 	  else echo "skip clang: not here"; echo "0 passed, 0 failed, 1 skipped"; fi
 # All but a few objects are those of the plain build, and are taken from it.
 check-noasm: check-programs
 	+$Qcd $B && mkdir -p noasm && rm -rf noasm/obj noasm/gen && cp -a obj gen noasm && rm noasm/obj/ptx/tier0/stack.o
-	+$Q$(MAKE) --no-print-directory B=$B/noasm WITH_ASM=0 T="$(or $T,$(NOASM_TESTS))" check-run
+	+$QOPT="$(LIGHT)" $(MAKE) --no-print-directory B=$B/noasm PLAIN=$B WITH_ASM=0 T="$(or $T,$(NOASM_TESTS))" check-run
 
 # Builds for one stage of CI alone are compiled with less effort: the compiler takes more time than their tests. To warn
 # is for the builds that `make lint` makes.
 LIGHT := -O1 -g1 -w
+# ASan's objects are the fuzzers' too, where the compiler has them.
+ASAN_MAKE = OPT="$(LIGHT)" $(MAKE) --no-print-directory B=$B/asan $(if $(HAS_FUZZER),CC=$(FUZZ_CC)) \
+            SAN="-fsanitize=$(if $(HAS_FUZZER),fuzzer-no-link$(comma))address,undefined -fno-sanitize-recover=undefined"
 # The same programs under sanitizers; the end-to-end scripts stay with the plain build, whose processes
 # are strangers' binaries. SAN_MATHS: folders of the maths libraries' tests, whose programs go through the facades.
-SAN_TESTS = $(filter-out $B/tests/stublog/%,$(TEST_PROG)) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f) \
+SAN_TESTS = $(TEST_PROG) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f) \
             $(addprefix tests/sanitize/maths.sh:,$(SAN_MATHS))
 .PHONY: san-run
 san-run: $(filter $B/%,$(call programs,$(SAN_TESTS))) \
@@ -212,7 +220,7 @@ san-run: $(filter $B/%,$(call programs,$(SAN_TESTS))) \
 check-asan:
 	+$QTIER1_EVERY=4 FLOW_COUNT=80 FLOW_SEED=1001 MUT_FLAGS=-O0 \
 	  ASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	  OPT="$(LIGHT)" $(MAKE) --no-print-directory B=$B/asan SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
+	  $(ASAN_MAKE) \
 	  SAN_MATHS="snippets maths $(addprefix cu,blas blaslt solver sparse dnn pti)" san-run
 # TSan of gcc 12 does not start where the kernel spreads addresses more widely than it knows.
 check-tsan:

@@ -55,10 +55,17 @@ $B/obj/torch/$2/%.o: shim/torch/bridge/%.cpp
 TORCH_BRIDGES += $B/lib/cumu/torch/$2
 -include $(TORCH_CPP:shim/torch/bridge/%.cpp=$B/obj/torch/$2/%.d)
 endef
+# They are the C++ compiler's: a build by another C compiler takes the plain one's.
+define bridge_copy
+$B/lib/cumu/torch/$2: $(PLAIN)/lib/cumu/torch/$2
+	@mkdir -p $$(@D)
+	$$Qcp $$< $$@
+TORCH_BRIDGES += $B/lib/cumu/torch/$2
+endef
 TORCH_BRIDGES :=
 ifeq ($(WITH_ASM)$(SAN),1)
 bridge_name = cumu-$(call torch_soname,$1)-$(call torch_release,$1).so
-$(foreach t,$(TORCH),$(if $(call torch_dir,$t),$(eval $(call bridge_rule,$t,$(call bridge_name,$t)))))
+$(foreach t,$(TORCH),$(if $(call torch_dir,$t),$(eval $(call $(if $(PLAIN),bridge_copy,bridge_rule),$t,$(call bridge_name,$t)))))
 endif
 
 lib: $(TORCH_FACADES) $(TORCH_BRIDGES)

@@ -173,7 +173,7 @@ void lt_epilogue(const struct lt_call *call, int member, const void *acc, const 
                       .cols = l->cols};
     size_t lines = s.down ? s.cols : s.rows, longest = s.rows > s.cols ? s.rows : s.cols;
     int bias_type = lt_bias_type(desc, call->lc.type, l->type);
-    char *bias = (char *)desc->bias + (int64_t)lt_size(bias_type) * desc->bias_stride * member;
+    char *bias = desc->bias ? (char *)desc->bias + (int64_t)lt_size(bias_type) * desc->bias_stride * member : NULL;
     double *all = maths_zeroed(6 * longest, sizeof *all);
     if (!all)
         return;

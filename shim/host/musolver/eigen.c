@@ -85,14 +85,16 @@ static void op_gvd(call_t c, room_t r)
 /* As evd; the extra room holds A and A V, from which the residual comes. */
 static void op_evj(call_t c, room_t r)
 {
+    if (r->query) {
+        solve(c, r);
+        return;
+    }
     size_t n = (size_t)c->n, size = musolver_size(c->type);
     char *copy = r->extra, *product = copy + n * n * size;
-    bool vectors = c->job[0] == 'V' && !r->query;
+    bool vectors = c->job[0] == 'V';
     for (size_t j = 0; vectors && j < n; j++)
         memcpy(copy + size * n * j, (char *)c->a.at + size * (size_t)c->a.ld * j, size * n);
     solve(c, r);
-    if (r->query)
-        return;
     double sum = 0;
     if (vectors && !r->info) {
         static const union {
