@@ -32,8 +32,8 @@ static const char named[] = KERNEL(
                    "S: " STORE("%r6"));
 static uint32_t named_want(uint32_t i) { return i < 64 ? 1 : i - 64 + 500; }
 
-/* Three warps take turns, each by a barrier of its own; the first gives itself the first turn, so that its threads arrive
- * twice: FlashAttention 3's groups do. */
+/* Three warps take turns, each by a barrier of its own; the first gives itself the first turn, so that its threads
+ * arrive twice: FlashAttention 3's groups do. */
 static const char turns[] = KERNEL(
     SHARED("4") "mov.u32 %r2, sm; shr.u32 %r3, %r1, 5; add.u32 %r4, %r3, 1; add.u32 %r5, %r3, 2;\n"
                 "setp.eq.u32 %p1, %r5, 4; selp.u32 %r5, 1, %r5, %p1; mov.u32 %r6, 0; mov.u32 %r7, 0;\n"
