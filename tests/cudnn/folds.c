@@ -97,7 +97,7 @@ static void folds(int from, int to, bool filter)
     OK(cudaDeviceSynchronize());
     same(&y, want, 2, "folded");
     IS(TRANSFORM(handle, d, &alpha, x, &beta, y), changed ? UNSUPPORTED : 0);
-    if (changed)
+    if (memcmp(f.dim, f.out, sizeof *f.dim * (size_t)f.n)) /* cut before and padded behind, it would fit itself */
         IS(TRANSFORM(handle, d, &alpha, y, &zero, y), BAD);
     if (!filter) {
         int dims[5], steps[5];

@@ -349,8 +349,9 @@ static void normalises(int type)
     same(&p[4], mean, 1, "saved mean");
     same(&p[5], inv, 1, "saved inverse");
     double *d = calloc((size_t)all, 8);
+    download(&y); /* what is 0 but for rounding is open or closed as the forward call said */
     for (int i = 0; i < all; i++) {
-        d[i] = ops && want[i] <= 0 ? 0 : dy.v[i];
+        d[i] = ops && y.v[i] <= 0 ? 0 : dy.v[i];
         db[FEATURE(i)] += d[i];
         ds[FEATURE(i)] += d[i] * (x.v[i] - mean[FEATURE(i)]) * inv[FEATURE(i)];
     }

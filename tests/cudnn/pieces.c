@@ -159,7 +159,7 @@ static void mode(unsigned m, int type, int result)
     struct tensor y = plain(result, 4, dim);
     double *want = calloc((size_t)count(&y), sizeof *want);
     for (int i = 0; i < count(&b); i++) /* no quotient by 0, no edge of a slope */
-        b.v[i] = b.v[i] == 0 ? 1 : b.v[i] == low ? 0.5 : b.v[i];
+        b.v[i] = b.v[i] == 0 ? 1 : b.v[i] == low || b.v[i] == high ? 0.5 : b.v[i];
     upload(&b);
     for (int i = 0; i < count(&y); i++) {
         int index[4];
