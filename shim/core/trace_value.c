@@ -55,10 +55,10 @@ void cumu_write_quoted(struct cumu_writer *w, const char *s, size_t n)
 static size_t peek(void *to, const void *from, size_t n)
 {
     size_t first = PAGE - (uintptr_t)from % PAGE;
-    struct iovec local = {to, n}, remote[2] = {{(void *)(uintptr_t)from, n < first ? n : first},
-                                               {(char *)(uintptr_t)from + first, n < first ? 0 : n - first}};
     if ((uintptr_t)from < PAGE)
         return 0;
+    struct iovec local = {to, n}, remote[2] = {{(void *)(uintptr_t)from, n < first ? n : first},
+                                               {(char *)(uintptr_t)from + first, n < first ? 0 : n - first}};
     ssize_t got = process_vm_readv(getpid(), &local, 1, remote, 2, 0);
     if (got < 0 && errno == EFAULT)
         return 0;

@@ -41,7 +41,11 @@ static void lower(const struct ptx_module *m, const char *kernel)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct ptx_shape shapes[] = {{{256, 1, 1}, true}, {{16, 16, 1}, true}};
+#define SHAPE(x, y, z) \
+    { \
+        .block = {x, y, z}, .exact = true \
+    }
+    static const struct ptx_shape shapes[] = {SHAPE(256, 1, 1), SHAPE(16, 16, 1)};
     static FILE *sink;
     struct ptx_diag diag;
     struct ptx_module *m = ptx_module_open((const char *)data, size, &diag);

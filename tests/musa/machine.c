@@ -36,7 +36,7 @@ static struct thread {
 } threads[THREADS];
 static struct barrier {
     bool used;
-    unsigned n, popc, all, any, arrived[THREADS / 32];
+    unsigned n, popc, all, any, again, arrived[THREADS / 32]; /* again: of threads that arrived and came once more */
 } barriers[BARRIERS];
 
 static struct machine machine;
@@ -97,7 +97,7 @@ static unsigned dead(unsigned warp)
 
 static bool complete(const struct barrier *b)
 {
-    unsigned n = 0;
+    unsigned n = b->again;
     for (unsigned w = 0; w * 32 < nthread; w++) {
         unsigned here = b->arrived[w] | dead(w);
         if (!b->n && ~here)
@@ -133,6 +133,7 @@ static unsigned at_barrier(unsigned id, unsigned n, int kind, int pred)
     b->popc += pred != 0;
     b->all &= pred != 0;
     b->any |= pred != 0;
+    b->again += b->arrived[current / 32] >> current % 32 & 1;
     b->arrived[current / 32] |= 1u << current % 32;
     if (kind != 1) {
         t->state = AT_BARRIER;

@@ -283,9 +283,12 @@ static bool run_program(const struct ptx_shape *shape, char *why, size_t size)
 
 int main(int argc, char **argv)
 {
-    static const struct ptx_shape shapes[] = {{{THREADS, 1, 1}, true}, {{16, 8, 1}, true}, {{32, 4, 1}, true},
-                                              {{10, 10, 1}, true},     {{48, 2, 1}, true}, {{8, 4, 4}, true},
-                                              {{64, 1, 2}, true},      {{100, 1, 1}, true}};
+#define SHAPE(x, y, z) \
+    { \
+        .block = {x, y, z}, .exact = true \
+    }
+    static const struct ptx_shape shapes[] = {SHAPE(THREADS, 1, 1), SHAPE(16, 8, 1), SHAPE(32, 4, 1), SHAPE(10, 10, 1),
+                                              SHAPE(48, 2, 1),      SHAPE(8, 4, 4),  SHAPE(64, 1, 2), SHAPE(100, 1, 1)};
     enum { SHAPES = sizeof shapes / sizeof shapes[0] };
     unsigned from = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 0) : 0;
     unsigned count = argc > 1 ? 1 : PROGRAMS;

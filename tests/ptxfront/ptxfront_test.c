@@ -74,7 +74,7 @@ static int run_module(const char *text, size_t len, const struct ptx_shape *shap
 
 static struct ptx_shape shape_of(const char *text)
 {
-    struct ptx_shape s = {{256, 1, 1}, true};
+    struct ptx_shape s = {.block = {256, 1, 1}, .exact = true};
     const char *at = strstr(text, "//: ");
     if (at)
         sscanf(at, "//: %u %u %u", &s.block[0], &s.block[1], &s.block[2]);
@@ -159,7 +159,7 @@ static void run_error(const char *piece, size_t len, const char *name)
     char *text = strndup(piece, len), *mark = strstr(text, "//! ");
     char why[512], got[512] = "no error", what[512];
     snprintf(what, sizeof what, "%s: %.*s", name, (int)(strcspn(piece + 4, "\n") % 200), piece + 4);
-    struct ptx_shape shape = {{256, 1, 1}, true};
+    struct ptx_shape shape = {.block = {256, 1, 1}, .exact = true};
     if (mark) {
         mark[strcspn(mark, "\n")] = 0;
         run_module(text, (size_t)(mark - text), &shape, NULL, got, sizeof got);
@@ -228,7 +228,7 @@ int main(int argc, char **argv)
         for (int i = 1; i < argc; i++) {
             size_t len;
             char *text = slurp(argv[i], &len);
-            struct ptx_shape shape = {{256, 1, 1}, true};
+            struct ptx_shape shape = {.block = {256, 1, 1}, .exact = true};
             result(text && !run_module(text, len, &shape, NULL, why, sizeof why), argv[i],
                    text ? why : "cannot be read");
             free(text);

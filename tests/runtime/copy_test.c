@@ -64,7 +64,7 @@ static bool move(struct place *m, unsigned char *packed, bool in)
     bool ok = true;
     for (size_t z = 0; z < layers_of(m) && ok; z++)
         for (size_t y = 0; y < rows_of(m) && ok; y++) {
-            unsigned char *at = m->p + (z * m->rows + y) * m->pitch;
+            unsigned char *at = m->kind == ARRAY ? NULL : m->p + (z * m->rows + y) * m->pitch;
             unsigned char *to = packed + (z * rows_of(m) + y) * row;
             if (m->kind == ARRAY) {
                 MUSA_MEMCPY3D c = {.WidthInBytes = row, .Height = 1, .Depth = 1};

@@ -8,6 +8,7 @@
 #include "abi/mccl.h"
 #include "host-launch/kernels.h"
 #include "host/device.h"
+#include "sanitize.h"
 
 enum { DEVICES = 2, STREAMS = 3, N = 2048, OPS = 24, BLOCKS = 8, THREADS_MAX = 64 };
 
@@ -252,7 +253,7 @@ static unsigned option(const char *name, unsigned otherwise)
     return text && *text ? (unsigned)strtoul(text, NULL, 0) : otherwise;
 }
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if CUMU_ASAN || CUMU_TSAN
 enum { GROWTH_KB = 320 << 10 }; /* quarantine, shadow memory */
 #else
 enum { GROWTH_KB = 24 << 10 };
