@@ -183,8 +183,9 @@ void lt_epilogue(const struct lt_call *call, int member, const void *acc, const 
     s.aux_layout = (struct mublasLtMatrixLayout){
         .type = lt_aux_type(desc, l->type), .order = sums->order, .ld = desc->aux_ld};
     bool bits = s.epilogue & (RELU | DRELU);
-    s.aux = (char *)desc->aux +
-            (bits ? desc->aux_stride / 8 * member : (int64_t)lt_size(s.aux_layout.type) * desc->aux_stride * member);
+    if (desc->aux)
+        s.aux = (char *)desc->aux +
+                (bits ? desc->aux_stride / 8 : (int64_t)lt_size(s.aux_layout.type) * desc->aux_stride) * member;
     bool done = acc == d;
     if (!done)
         factors(&s, member);

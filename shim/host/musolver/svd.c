@@ -93,14 +93,16 @@ static void divide(call_t c, room_t r, void *a, int lda, void *s, void *u, int l
 static void op_gesvdj(call_t c, room_t r)
 {
     size_t size = musolver_size(c->type), m = (size_t)c->m, n = (size_t)c->n;
-    int least = musolver_min(c->m, c->n), columns = c->job[0] == 'A' ? c->n : least;
+    int least = musolver_min(c->m, c->n), columns = c->job[0] == 'A' ? c->n : least, ld = columns > 0 ? columns : 1;
+    if (r->query) {
+        divide(c, r, c->a.at, c->a.ld, c->w, c->u.at, c->u.ld, NULL, ld);
+        return;
+    }
     char *copy = r->extra, *product = copy + size * m * n, *vt = product + size * m * n;
     bool vectors = c->job[0] != 'N';
-    for (size_t j = 0; !r->query && vectors && j < n; j++)
+    for (size_t j = 0; vectors && j < n; j++)
         memcpy(copy + size * m * j, (char *)c->a.at + size * (size_t)c->a.ld * j, size * m);
-    divide(c, r, c->a.at, c->a.ld, c->w, c->u.at, c->u.ld, r->query ? NULL : vt, columns > 0 ? columns : 1);
-    if (r->query)
-        return;
+    divide(c, r, c->a.at, c->a.ld, c->w, c->u.at, c->u.ld, vt, ld);
     double rest = 0;
     if (vectors) {
         transpose(c, vt, columns, c->v.at, c->v.ld, columns);
@@ -114,15 +116,15 @@ static void op_gesvda(call_t c, room_t r)
 {
     size_t size = musolver_size(c->type), real = musolver_real(c->type), m = (size_t)c->m, n = (size_t)c->n;
     int least = musolver_min(c->m, c->n);
-    char *copy = r->extra, *kept = copy + size * m * n, *product = kept + size * m * n;
-    char *u = product + size * m * n, *vt = u + size * m * (size_t)least, *s = vt + size * n * (size_t)least;
-    for (size_t j = 0; !r->query && j < n; j++) {
-        memcpy(copy + size * m * j, (char *)c->a.at + size * (size_t)c->a.ld * j, size * m);
-        memcpy(kept + size * m * j, copy + size * m * j, size * m);
-    }
     if (r->query) {
         divide(c, r, NULL, c->m, NULL, NULL, c->m, NULL, musolver_least(least));
         return;
+    }
+    char *copy = r->extra, *kept = copy + size * m * n, *product = kept + size * m * n;
+    char *u = product + size * m * n, *vt = u + size * m * (size_t)least, *s = vt + size * n * (size_t)least;
+    for (size_t j = 0; j < n; j++) {
+        memcpy(copy + size * m * j, (char *)c->a.at + size * (size_t)c->a.ld * j, size * m);
+        memcpy(kept + size * m * j, copy + size * m * j, size * m);
     }
     divide(c, r, copy, c->m, s, u, c->m, vt, musolver_least(least));
     memcpy(c->w, s, real * (size_t)c->k);
