@@ -107,9 +107,9 @@ $B/tests/fuzz/fuzz_audit $B/fuzz_audit: $B/obj/audit/patch.o $B/obj/audit/enter.
 FUZZ_SECONDS ?= 60
 FUZZ_SEED    ?= 0
 FUZZ_CC      ?= clang
-# The build of check-asan is theirs too.
-HAS_FUZZER = $(shell echo 'int LLVMFuzzerTestOneInput(const void *d, unsigned long n) { return d && !~n; }' | \
-               $(FUZZ_CC) -x c -fsanitize=fuzzer -o /dev/null - 2>/dev/null && echo 1)
+# Asked once, and only by who uses it.
+HAS_FUZZER = $(eval HAS_FUZZER := $(shell echo 'int LLVMFuzzerTestOneInput(const void *d, unsigned long n) { return d && !~n; }' | \
+               $(FUZZ_CC) -x c -fsanitize=fuzzer -o /dev/null - 2>/dev/null && echo 1))$(HAS_FUZZER)
 .PHONY: fuzz fuzz-build
 fuzz:
 	+$Qif [ -z "$(HAS_FUZZER)" ]; then echo "skip fuzz: $(FUZZ_CC) has no libFuzzer"; echo "0 passed, 0 failed, 1 skipped"; exit 0; fi; \

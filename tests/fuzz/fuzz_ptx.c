@@ -41,11 +41,8 @@ static void lower(const struct ptx_module *m, const char *kernel)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-#define SHAPE(x, y, z) \
-    { \
-        .block = {x, y, z}, .exact = true \
-    }
-    static const struct ptx_shape shapes[] = {SHAPE(256, 1, 1), SHAPE(16, 16, 1)};
+    static const struct ptx_shape shapes[] = {{.block = {256, 1, 1}, .exact = true},
+                                              {.block = {16, 16, 1}, .exact = true}};
     static FILE *sink;
     struct ptx_diag diag;
     struct ptx_module *m = ptx_module_open((const char *)data, size, &diag);

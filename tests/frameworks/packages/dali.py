@@ -27,14 +27,14 @@ def run(device, data, layout, graph):
     return tuple(numpy.array(out[i]) for i in range(MANY))
 
 
-def of_images(name, graph, rtol=1e-5, atol=1e-4):
+def of_images(name, graph, atol=1e-4):
     """A step over coloured images of different heights. What is interpolated stays real; where a place is added up or
     multiplied out differs by a 20,000th of a pixel."""
     def one(device, numbers):
         data = [numbers.integers(0, 256, (48 + 4 * i, 64, 3), dtype=numpy.uint8) for i in range(MANY)]
         return run(device, data, "HWC", graph)
     one.__name__ = name
-    step(one, rtol=rtol, atol=atol)
+    step(one, atol=atol)
 
 
 def of_sounds(name, graph, largest=1e-6):
