@@ -11,6 +11,19 @@ mkdir "$TMPDIR"
 "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -I"$B/gen" -o "$tmp/faulty" "$(dirname "$0")/faulty.c" \
     "$B/lib/cumu/facade/libcuda.so.1" -Wl,--allow-shlib-undefined
 
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -I"$B/gen" -o "$tmp/calls" "$(dirname "$0")/calls.c" \
+    "$B/lib/cumu/facade/libcuda.so.1" -Wl,--allow-shlib-undefined
+"$cumu" run --backend host -- "$tmp/calls" list >"$tmp/list"
+while IFS="$tab" read -r case report place options; do
+    for twin in wrong:9 right:0; do
+        what=${twin%:*}
+        [ $what = wrong ] || report='ERROR SUMMARY: 0 errors' place='^done$'
+        # shellcheck disable=SC2086
+        check "$what $case" ${twin#*:} "$report" "$place" '^done$' -- \
+            env CUMU_JIT=0 "$cumu" memcheck --error-exitcode 9 $options "$tmp/calls" $what "$case" </dev/null
+    done
+done <"$tmp/list"
+
 "$cumu" run --backend host -- "$tmp/faulty" list >"$tmp/list"
 # In the interpreter and in compiled code, with the same words.
 while IFS="$tab" read -r case report; do

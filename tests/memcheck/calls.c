@@ -1,0 +1,350 @@
+/* Programs whose kernels are right and whose calls are not: lifetimes, rights, lengths, what is never freed or written.
+ * usage: calls list          name, what is reported, where, options of `cumu memcheck`, by tabs, a line each
+ *        calls wrong NAME    one of them; prints "done"
+ *        calls right NAME    its twin without the defect */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_functions.h"
+
+enum { BYTES = 400, PITCH = 64, MAPPED = 2 << 20 };
+
+static const char text[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 8 .b8 var[64];\n"
+    ".extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);\n"
+    ".visible .entry read(.param .u64 p)\n{\n.reg .u32 %r<4>; .reg .u64 %rd<4>;\nld.param.u64 %rd1, [p];\n"
+    ".loc 1 77 3\nld.global.u32 %r1, [%rd1];\nadd.u32 %r2, %r1, 1;\nret;\n}\n"
+    ".visible .entry write(.param .u64 p)\n{\n.reg .u64 %rd<4>;\nld.param.u64 %rd1, [p];\n"
+    ".loc 1 77 3\nst.global.u32 [%rd1], 1;\nret;\n}\n"
+    /* Takes 40 bytes of the device heap; writes and reads them, and gives them back where p says so: 1, 2, 4. */
+    ".visible .entry heap(.param .u64 p)\n{\n.reg .u32 %r<4>; .reg .u64 %rd<6>; .reg .pred %p<2>;\n"
+    "ld.param.u64 %rd1, [p];\n{\n.param .b64 a; .param .b64 r;\nst.param.b64 [a], 40;\ncall (r), malloc, (a);\n"
+    "ld.param.b64 %rd4, [r];\n}\nand.b64 %rd2, %rd1, 1; setp.eq.u64 %p1, %rd2, 0;\n@%p1 bra READ;\n"
+    "st.u32 [%rd4], 1;\nREAD:\nand.b64 %rd2, %rd1, 2; setp.eq.u64 %p1, %rd2, 0;\n@%p1 bra FREE;\n"
+    ".loc 1 77 3\nld.u32 %r1, [%rd4];\nadd.u32 %r2, %r1, 1;\nFREE:\n"
+    "and.b64 %rd2, %rd1, 4; setp.eq.u64 %p1, %rd2, 0;\n@%p1 bra END;\n"
+    "{\n.param .b64 a;\nst.param.b64 [a], %rd4;\ncall free, (a);\n}\nEND:\nret;\n}\n"
+    ".file 1 \"calls.cu\"\n";
+
+static void *module;
+
+static void need(int r, const char *what)
+{
+    if (!r)
+        return;
+    printf("%s: status %d\n", what, r);
+    exit(3);
+}
+
+/* What may fail since it is wrong. */
+static void hope(int r) { printf("status %d\n", r); }
+
+static void launch(const char *name, uint64_t p, void *stream)
+{
+    void *f, *args[] = {&p};
+    need(cuModuleGetFunction(&f, module, name), name);
+    hope(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, stream, args, NULL));
+}
+static void run(const char *name, uint64_t p)
+{
+    launch(name, p, NULL);
+    hope(cuCtxSynchronize());
+}
+
+static uint64_t device(size_t bytes)
+{
+    uint64_t p;
+    need(cuMemAlloc_v2(&p, bytes), "cuMemAlloc");
+    return p;
+}
+
+/* --- lifetimes */
+
+static void unregistered(bool wrong)
+{
+    void *host = aligned_alloc(4096, 4096);
+    uint64_t p;
+    need(cuMemHostRegister_v2(host, 4096, 2), "cuMemHostRegister");
+    need(cuMemHostGetDevicePointer_v2(&p, host, 0), "cuMemHostGetDevicePointer");
+    if (wrong)
+        need(cuMemHostUnregister(host), "cuMemHostUnregister");
+    run("write", p);
+}
+
+static void registered_too_short(bool wrong)
+{
+    char *host = aligned_alloc(4096, 3 * 4096);
+    uint64_t p;
+    need(cuMemHostRegister_v2(host, 4096, 2), "cuMemHostRegister");
+    need(cuMemHostGetDevicePointer_v2(&p, host, 0), "cuMemHostGetDevicePointer");
+    run("write", p + (wrong ? 4096 : 4092));
+}
+
+static void mapped_host(bool wrong)
+{
+    void *host;
+    uint64_t p;
+    need(cuMemHostAlloc(&host, BYTES, 2), "cuMemHostAlloc");
+    need(cuMemHostGetDevicePointer_v2(&p, host, 0), "cuMemHostGetDevicePointer");
+    run("write", p + (wrong ? BYTES : BYTES - 4));
+}
+
+/* --- rights of mappings */
+
+static const struct {
+    int type, handles, place, device;
+    void *unused;
+    uint64_t flags[2];
+} wanted = {.type = 1, .place = 1}; /* CUmemAllocationProp: pinned, on device 0 */
+static const struct {
+    int place, device, flags;
+} all = {1, 0, 3}; /* CUmemAccessDesc: on device 0, read and write */
+
+static uint64_t reserve(size_t mapped, size_t accessible)
+{
+    uint64_t handle, p = 0;
+    need(cuMemAddressReserve(&p, 2 * MAPPED, 0, 0, 0), "cuMemAddressReserve");
+    if (mapped) {
+        need(cuMemCreate(&handle, mapped, (void *)&wanted, 0), "cuMemCreate");
+        need(cuMemMap(p, mapped, 0, handle, 0), "cuMemMap");
+        need(cuMemRelease(handle), "cuMemRelease");
+    }
+    if (accessible)
+        need(cuMemSetAccess(p, accessible, (void *)&all, 1), "cuMemSetAccess");
+    return p;
+}
+
+static void mapped_without_access(bool wrong) { run("read", reserve(MAPPED, wrong ? 0 : MAPPED)); }
+static void reserved_only(bool wrong) { run("read", reserve(wrong ? 0 : MAPPED, wrong ? 0 : MAPPED)); }
+static void behind_the_mapping(bool wrong) { run("read", reserve(MAPPED, MAPPED) + (wrong ? MAPPED : MAPPED - 4)); }
+static void unmapped(bool wrong)
+{
+    const uint64_t p = reserve(MAPPED, MAPPED);
+    if (wrong)
+        need(cuMemUnmap(p, MAPPED), "cuMemUnmap");
+    run("read", p);
+}
+
+/* --- lengths of copies and fills */
+
+static char room[4096];
+static void copy_too_long(bool wrong) { hope(cuMemcpyDtoH_v2(room, device(BYTES), wrong ? BYTES + 200000 : BYTES)); }
+static void copy_a_byte_too_long(bool wrong) { hope(cuMemcpyHtoD_v2(device(BYTES), room, BYTES + wrong)); }
+static void copy_beside(bool wrong) { hope(cuMemcpyDtoD_v2(device(BYTES) + (wrong ? 4 : 0), device(BYTES), BYTES)); }
+static void fill_too_long(bool wrong) { hope(cuMemsetD32_v2(device(BYTES), 0, BYTES / 4 + wrong)); }
+static void fill_in_stream_too_long(bool wrong)
+{
+    hope(cuMemsetD8Async(device(BYTES), 0, BYTES + wrong, NULL));
+    hope(cuCtxSynchronize());
+}
+static void fill_freed(bool wrong)
+{
+    const uint64_t p = device(BYTES);
+    if (wrong)
+        need(cuMemFree_v2(p), "cuMemFree");
+    hope(cuMemsetD8_v2(p, 0, BYTES));
+}
+static void copy_from_freed(bool wrong)
+{
+    const uint64_t p = device(BYTES);
+    if (wrong)
+        need(cuMemFree_v2(p), "cuMemFree");
+    hope(cuMemcpyDtoH_v2(room, p, BYTES));
+}
+
+/* CUDA_MEMCPY2D */
+struct copy {
+    uint64_t x, y;
+    unsigned kind;
+    const void *host;
+    uint64_t p;
+    void *array;
+    size_t pitch;
+    uint64_t to_x, to_y;
+    unsigned to_kind;
+    void *to_host;
+    uint64_t to;
+    void *to_array;
+    size_t to_pitch, width, height;
+};
+static int copy_rows(uint64_t p, size_t width, size_t height)
+{
+    struct copy c = {.kind = 1, .host = room, .pitch = PITCH, .to_kind = 2, .to = p, .to_pitch = PITCH};
+    c.width = width;
+    c.height = height;
+    return cuMemcpy2D_v2((void *)&c);
+}
+static void a_row_too_many(bool wrong) { hope(copy_rows(device(4 * PITCH), PITCH, 4 + wrong)); }
+
+static void freed_twice(bool wrong)
+{
+    const uint64_t p = device(BYTES);
+    need(cuMemFree_v2(p), "cuMemFree");
+    if (wrong)
+        hope(cuMemFree_v2(p));
+}
+static void freed_in_its_middle(bool wrong) { hope(cuMemFree_v2(device(BYTES) + (wrong ? 16 : 0))); }
+static void freed_async_twice(bool wrong)
+{
+    uint64_t p;
+    need(cuMemAllocAsync(&p, BYTES, NULL), "cuMemAllocAsync");
+    need(cuMemFreeAsync(p, NULL), "cuMemFreeAsync");
+    if (wrong)
+        hope(cuMemFreeAsync(p, NULL));
+}
+static void freed_as_host_memory(bool wrong)
+{
+    const uint64_t p = device(BYTES);
+    hope(wrong ? cuMemFreeHost((void *)(uintptr_t)p) : cuMemFree_v2(p));
+}
+
+/* --- leaks */
+
+static void leak_async(bool wrong)
+{
+    uint64_t p;
+    need(cuMemAllocAsync(&p, BYTES, NULL), "cuMemAllocAsync");
+    if (!wrong)
+        need(cuMemFreeAsync(p, NULL), "cuMemFreeAsync");
+    need(cuCtxSynchronize(), "cuCtxSynchronize");
+}
+static void leak_managed(bool wrong)
+{
+    uint64_t p;
+    need(cuMemAllocManaged(&p, BYTES, 1), "cuMemAllocManaged");
+    if (!wrong)
+        need(cuMemFree_v2(p), "cuMemFree");
+}
+static void leak_host(bool wrong)
+{
+    void *p;
+    need(cuMemHostAlloc(&p, BYTES, 2), "cuMemHostAlloc");
+    if (!wrong)
+        need(cuMemFreeHost(p), "cuMemFreeHost");
+}
+static void leak_mapping(bool wrong)
+{
+    const uint64_t p = reserve(MAPPED, MAPPED);
+    if (!wrong)
+        need(cuMemUnmap(p, MAPPED), "cuMemUnmap");
+    if (!wrong)
+        need(cuMemAddressFree(p, 2 * MAPPED), "cuMemAddressFree");
+}
+static void leak_heap(bool wrong) { run("heap", wrong ? 1 : 5); }
+
+/* --- what nobody wrote */
+
+static void gap_of_rows_filled(bool wrong)
+{
+    const uint64_t p = device(4 * PITCH);
+    need(cuMemsetD2D8_v2(p, PITCH, 0, 40, 4), "cuMemsetD2D8");
+    run("read", p + PITCH + (wrong ? 40 : 36));
+}
+static void gap_of_rows_copied(bool wrong)
+{
+    const uint64_t p = device(4 * PITCH);
+    need(copy_rows(p, 40, 4), "cuMemcpy2D");
+    run("read", p + PITCH + (wrong ? 40 : 36));
+}
+static void row_not_copied(bool wrong)
+{
+    const uint64_t p = device(4 * PITCH);
+    need(copy_rows(p, PITCH, 3), "cuMemcpy2D");
+    run("read", p + (wrong ? 3 : 2) * PITCH);
+}
+static void pool_unwritten(bool wrong)
+{
+    uint64_t p;
+    need(cuMemAllocAsync(&p, BYTES, NULL), "cuMemAllocAsync");
+    need(cuMemsetD8Async(p, 0, wrong ? 100 : BYTES, NULL), "cuMemsetD8Async");
+    launch("read", p + 200, NULL);
+    need(cuMemFreeAsync(p, NULL), "cuMemFreeAsync");
+    hope(cuCtxSynchronize());
+}
+static void never_used(bool wrong)
+{
+    const uint64_t p = device(BYTES);
+    if (!wrong)
+        need(cuMemsetD8_v2(p, 0, BYTES), "cuMemsetD8");
+    need(cuMemFree_v2(p), "cuMemFree");
+}
+
+#define IN_KERNEL "^=+ +at [a-z]+ in calls.cu:77"
+#define IN_MAIN "Host Frame: main .* in calls"
+#define WRONG(name, report) \
+    { \
+#name, report, IN_KERNEL, "", name \
+    }
+#define FAILS(name, call) \
+    { \
+#name, "Program hit CUDA_ERROR_INVALID_VALUE .* on CUDA API call to " call, IN_MAIN, "", name \
+    }
+#define LEAKS(name, size) \
+    { \
+#name, "Leaked " #size " bytes at 0x[0-9a-f]+$", IN_MAIN, "--leak-check full", name \
+    }
+#define READS(name) \
+    { \
+#name, "Uninitialized __global__ memory read of size 4 bytes", IN_KERNEL, "--tool initcheck", name \
+    }
+
+static const struct {
+    const char *name, *report, *place, *options;
+    void (*run)(bool wrong);
+} tests[] = {
+    WRONG(unregistered, "0 bytes inside an allocation at 0x[0-9a-f]+ of size 4096 bytes that was freed"),
+    WRONG(registered_too_short, "1 bytes after the nearest allocation at 0x[0-9a-f]+ of size 4096 bytes"),
+    WRONG(mapped_host, "1 bytes after the nearest allocation at 0x[0-9a-f]+ of size 400 bytes"),
+    WRONG(mapped_without_access, "of size 2097152 bytes, or mapped without the right to do so"),
+    WRONG(reserved_only, "Address 0x[0-9a-f]+ is out of bounds"),
+    WRONG(behind_the_mapping, "1 bytes after the nearest allocation at 0x[0-9a-f]+ of size 2097152 bytes"),
+    WRONG(unmapped, "0 bytes inside an allocation at 0x[0-9a-f]+ of size 2097152 bytes that was freed"),
+    FAILS(copy_too_long, "cuMemcpyDtoH_v2"),
+    FAILS(copy_a_byte_too_long, "cuMemcpyHtoD_v2"),
+    FAILS(copy_beside, "cuMemcpyDtoD_v2"),
+    FAILS(fill_too_long, "cuMemsetD32_v2"),
+    FAILS(fill_in_stream_too_long, "cuMemsetD8Async"),
+    FAILS(fill_freed, "cuMemsetD8_v2"),
+    FAILS(copy_from_freed, "cuMemcpyDtoH_v2"),
+    FAILS(a_row_too_many, "cuMemcpy2D_v2"),
+    FAILS(freed_twice, "cuMemFree_v2"),
+    FAILS(freed_in_its_middle, "cuMemFree_v2"),
+    FAILS(freed_async_twice, "cuMemFreeAsync"),
+    FAILS(freed_as_host_memory, "cuMemFreeHost"),
+    LEAKS(leak_async, 400),
+    LEAKS(leak_managed, 400),
+    LEAKS(leak_host, 400),
+    LEAKS(leak_mapping, 2097152),
+    {"leak_heap", "Leaked 40 bytes at 0x[0-9a-f]+ on the device heap", "LEAK SUMMARY: 40 bytes leaked in 1 allocations",
+     "--leak-check full", leak_heap},
+    READS(gap_of_rows_filled),
+    READS(gap_of_rows_copied),
+    READS(row_not_copied),
+    READS(pool_unwritten),
+    {"never_used", "Unused memory in allocation 0x[0-9a-f]+ of size 400 bytes", IN_MAIN,
+     "--tool initcheck --track-unused-memory", never_used},
+};
+
+int main(int argc, char **argv)
+{
+    int ordinal;
+    void *context;
+    const unsigned count = sizeof tests / sizeof *tests;
+    for (unsigned k = 0; argc < 3 && k < count; k++)
+        printf("%s\t%s\t%s\t%s\n", tests[k].name, tests[k].report, tests[k].place, tests[k].options);
+    if (argc < 3)
+        return 0;
+    need(cuInit(0), "cuInit");
+    need(cuDeviceGet(&ordinal, 0), "cuDeviceGet");
+    need(cuDevicePrimaryCtxRetain(&context, ordinal), "cuDevicePrimaryCtxRetain");
+    need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    need(cuModuleLoadData(&module, text), "cuModuleLoadData");
+    for (unsigned k = 0; k < count; k++)
+        if (!strcmp(argv[2], tests[k].name))
+            tests[k].run(!strcmp(argv[1], "wrong"));
+    puts("done");
+    return 0;
+}
