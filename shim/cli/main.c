@@ -26,6 +26,9 @@ int main(int argc, char **argv)
         return cumu_mtrtc(argc - 1, argv + 1);
     if (strcmp(name, "--native") == 0)
         return cumu_native(argc - 1, argv + 1);
+    const char *first = argc > 2 ? argv[2] : "";
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0)
+        return cumu_verb_help.run(2, (char *[]){(char[]){"help"}, argv[1], NULL});
     for (const struct cumu_verb_entry *const *v = cumu_verbs; *v; v++)
         if (strcmp((*v)->name, name) == 0)
             return (*v)->run(argc - 1, argv + 1);

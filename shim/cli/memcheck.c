@@ -81,9 +81,28 @@ static int add_kernels(struct memcheck_options *o, const char *sign, const char 
     return 0;
 }
 
+/* compute-sanitizer took a value of it, by = or as the next word, and takes none today. */
+static int track_unused(struct memcheck_options *o, int argc, char **argv, int *i)
+{
+    static const char name[] = "--track-unused-memory";
+    const size_t n = sizeof name - 1;
+    const char *next = *i + 1 < argc ? argv[*i + 1] : "";
+    const bool word = !argv[*i][n] && (!strcmp(next, "yes") || !strcmp(next, "no"));
+    const char *value = argv[*i][n] ? argv[*i] + n + 1 : word ? next : "yes";
+    *i += word;
+    if (!among(value, "yes", "no", NULL))
+        return cumu_usage(&cumu_verb_memcheck, "%s wants yes or no", name);
+    o->unused = !strcmp(value, "yes");
+    return 0;
+}
+
 static int check(struct memcheck_options *o)
 {
     long n;
+    if (o->api && !strcmp(o->api, "extended")) /* by what CUDA's driver logs: there is no more here */
+        o->api = "explicit";
+    if (o->print_level && !strcmp(o->print_level, "auto"))
+        o->print_level = NULL;
     o->words = words_of(o->tool ? o->tool : "memcheck");
     if (!o->words)
         return cumu_usage(&cumu_verb_memcheck, "--tool wants memcheck, racecheck, initcheck, synccheck or all");
@@ -98,7 +117,7 @@ static int check(struct memcheck_options *o)
     if ((o->skip && !number(o->skip, LONG_MAX, &n)) || (o->count && !number(o->count, LONG_MAX, &n)))
         return cumu_usage(&cumu_verb_memcheck, "--launch-skip and --launch-count want a number");
     if (!among(o->api, "all", "explicit", "no"))
-        return cumu_usage(&cumu_verb_memcheck, "--report-api-errors wants all, explicit or no");
+        return cumu_usage(&cumu_verb_memcheck, "--report-api-errors wants all, explicit (or extended) or no");
     if (!among(o->processes, "all", "application-only", NULL))
         return cumu_usage(&cumu_verb_memcheck, "--target-processes wants all or application-only");
     if (!among(o->after, "context", "kernel", NULL))
@@ -157,9 +176,11 @@ static int parse(struct memcheck_options *o, int argc, char **argv)
         }
         bool known = !strcmp(argv[i], "--xml");
         o->xml |= known;
-        const bool unused = !strcmp(argv[i], "--track-unused-memory");
-        o->unused |= unused;
-        known |= unused;
+        const size_t n = strcspn(argv[i], "=");
+        if (n == strlen("--track-unused-memory") && !strncmp(argv[i], "--track-unused-memory", n)) {
+            status = track_unused(o, argc, argv, &i);
+            continue;
+        }
         kernels = excluded = expression = NULL;
         for (unsigned k = 0; k < sizeof named / sizeof *named && !known; k++) {
             const char *option = argv[i], *v = cumu_option_value(named[k].name, argc, argv, &i);
@@ -369,7 +390,7 @@ const struct cumu_verb_entry cumu_verb_memcheck = {
     "  --suppressions FILE       records of XML; reports that have their kind, text, func, file, line and module\n"
     "                            (the text, a shell's pattern or a regular expression) do not count\n"
     "  --print-limit N           reports that are printed (default 100; 0: all); all are counted\n"
-    "  --print-level LEVEL       reports that are printed: info (default, all), warn, error, fatal; all are counted\n"
+    "  --print-level LEVEL       reports that are printed: info (auto, the default: all), warn, error, fatal; all are counted\n"
     "  --show-backtrace WHICH    stacks in reports: yes (default), host, device or no\n"
     "  --strip-paths yes         source files without their folders (default: no)\n"
     "  --prefix TEXT             begins each line in place of =========\n"
@@ -377,9 +398,9 @@ const struct cumu_verb_entry cumu_verb_memcheck = {
     "  --kernel-name LIST        kernels that are looked at: kernel_name=NAME (kne=) or kernel_substring=PART (kns=)\n"
     "  --kernel-name-exclude LIST, --kernel-regex EXPRESSION   the same: others; by an expression\n"
     "  --launch-skip N, --launch-count N   of their launches the first N are not looked at; only N are\n"
-    "  --report-api-errors WHICH calls that return an error: explicit (default); all: also `not ready' and functions\n"
-    "                            that are looked up and not there; no\n"
-    "  --track-unused-memory     initcheck: also bytes of allocations that nobody ever writes\n"
+    "  --report-api-errors WHICH calls that return an error: explicit (default; extended is the same); all: also\n"
+    "                            `not ready' and functions that are looked up and not there; no\n"
+    "  --track-unused-memory     initcheck: also bytes of allocations that nobody ever writes (yes and no may follow)\n"
     "  --racecheck-detect-level LEVEL   error; warn: also lanes of one warp (default); info: also two stores of one value\n"
     "                            (which --print-level info asks for, too)\n"
     "  --target-processes WHICH  all (default) or application-only: not what the program starts\n"

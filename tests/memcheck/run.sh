@@ -141,7 +141,7 @@ check "padding: a neighbour further away" 0 '^status 719$' 'and is 625 bytes aft
     "$cumu" memcheck --padding 4096 "$tmp/faulty" neighbour
 for option in '--padding -1' '--padding 2000000000' '--padding many' '--print-level loud' '--show-backtrace maybe' \
     '--strip-paths 1' '--print-limit few' '--error-exitcode 256' '--leak-check some' '--report-api-errors some' \
-    '--target-processes some' '--destroy-on-device-error some' '--tool some'; do
+    '--target-processes some' '--track-unused-memory=some' '--destroy-on-device-error some' '--tool some'; do
     # shellcheck disable=SC2086
     check "an option's value: $option" 125 "${option%% *} " -- "$cumu" memcheck $option "$tmp/faulty" right
 done
@@ -151,6 +151,15 @@ check "a log file by process and variable" 0 -- env WORD=here "$cumu" memcheck -
 ls "$tmp"/log.[0-9]*.here >/dev/null 2>&1 || { echo "not ok the log file's name"; bad=1; }
 check "without the launcher: on stderr" 0 '^========= Invalid __global__ read' -- \
     env CUMU_CHECK=memory "$cumu" run --backend host -- "$tmp/faulty" wrong load
+check "its help" 0 '^usage: cumu memcheck' '--leak-check full' -- "$cumu" memcheck --help
+for option in --track-unused-memory '--track-unused-memory yes' --track-unused-memory=yes; do
+    # shellcheck disable=SC2086
+    check "$option" 0 'Unused memory in allocation' -- "$cumu" memcheck --tool initcheck $option "$tmp/calls" wrong never_used
+done
+for option in '--track-unused-memory no' --track-unused-memory=no '--report-api-errors extended' '--print-level auto'; do
+    # shellcheck disable=SC2086
+    check "$option" 0 'ERROR SUMMARY: 0 errors' -- "$cumu" memcheck --tool initcheck $option "$tmp/calls" wrong never_used
+done
 check "an unknown option" 125 'unknown option --frobnicate' -- "$cumu" memcheck --frobnicate "$tmp/faulty"
 check "no program" 125 'no program given' -- "$cumu" memcheck
 check "a program that is not there" 127 -- "$cumu" memcheck "$tmp/nothing"
