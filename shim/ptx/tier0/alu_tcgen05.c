@@ -135,15 +135,15 @@ static void read_a(const struct job *j, struct scratch *s, unsigned rank, struct
     if (!(j->x->p[0] & LIR_TC_A_TENSOR)) {
         struct matrix m = open_matrix(j->w, j->i, t0_tile_u64(j->w, j->x, LIR_TC_A, j->lane), true);
         m.window = t0_tile_window(j->w, rank);
-        read_left(&m, s->a, j->m, j->ka, j->fa, j->desc >> 15 & 1);
+        gather_rows(&m, s->raw, j->m, j->ka, j->fa, j->desc >> 15 & 1);
+        widen_left(s->a, s->raw, j->m, j->ka, j->fa, j->desc >> 15 & 1);
         return;
     }
     const u32 address = word_of(j, LIR_TC_A);
-    const unsigned per = per_chunk(j->fa);
+    const unsigned chunks = j->ka / per_chunk(j->fa);
     for (unsigned r = 0; r < j->m; r++)
-        for (unsigned c = 0; c < j->ka / per; c++)
-            widen_chunk(j->fa, s->a + r * j->ka + c * per,
-                        (const uint8_t *)cells(j, t, address, lane_of(j, r, NULL), 4 * c, 4));
+        widen_chunks(j->fa, s->a + r * j->ka, (const uint8_t *)cells(j, t, address, lane_of(j, r, NULL), 0, 4 * chunks),
+                     chunks);
 }
 
 static unsigned shift_of(const struct job *j) { return j->zero >> 56 & 63; }
@@ -175,9 +175,11 @@ static void read_b(const struct job *j, struct scratch *s, unsigned even)
     const unsigned parts = j->pair ? 2 : 1, n = j->n / parts, shift = shift_of(j), more = (shift + 15) & ~15u;
     const bool across = j->desc >> 16 & 1;
     struct matrix m = open_matrix(j->w, j->i, t0_tile_u64(j->w, j->x, LIR_TC_B, j->lane), true);
+    s->known = 0;
     for (unsigned p = 0; p < parts; p++) {
         m.window = t0_tile_window(j->w, even + p);
-        read_right(&m, s->b + p * n, n + (across ? more : shift), j->k, j->n + more, j->fb, across);
+        gather_rows(&m, s->right, n + (across ? more : shift), j->k, j->fb, across);
+        widen_right(s->b + p * n, s->right, n + (across ? more : shift), j->k, j->n + more, j->fb, across);
     }
     for (unsigned k = 0; shift && k < j->k; k++)
         memmove(s->b + k * j->n, s->b + k * (j->n + more) + shift, j->n * sizeof *s->b);
@@ -221,14 +223,6 @@ static bool disabled(const struct job *j, unsigned rank, unsigned lane)
     return word_of(j, LIR_TC_MASKS + (j->pair ? 4 * (rank & 1) : 0) + lane / 32) >> lane % 32 & 1;
 }
 
-static u32 whole_sum(const struct job *j, f32 v, s32 old)
-{
-    s64 sum = (j->step == STEP_PAIRS ? (s64)(s32)f32_bits(v) : (s64)(s32)v) + old;
-    if (j->desc >> 3 & 1)
-        sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
-    return (u32)sum;
-}
-
 /* Bytes as pairs along k, if that is how they lie. */
 static void choose_step(struct job *j)
 {
@@ -248,6 +242,7 @@ static void rows_of(const struct job *j, struct scratch *s, unsigned rank, bool 
     struct t0_tensor *t = t0_tensor_of(j->w, rank);
     const u32 d = word_of(j, LIR_TC_D), sums = j->desc >> 4 & 3;
     const bool scaled = j->x->p[0] & LIR_TC_SCALED, whole = j->x->p[1] == LIR_TC_I8, half = !scaled && !whole && !sums;
+    const bool saturate = j->desc >> 3 & 1, in_place = whole && j->step == STEP_PAIRS && !saturate;
     const f32 down = ldexpf(1, -(int)j->x->p[3]);
     read_a(j, s, rank, t);
     if (j->sparse) {
@@ -264,8 +259,10 @@ static void rows_of(const struct job *j, struct scratch *s, unsigned rank, bool 
             unsigned column = c, lane = lane_of(j, r, &column);
             const u32 *from = cells(j, t, d, lane, column, each);
             f32 *to = s->sum + r * j->n + c;
-            if (!add || whole)
+            if (!add || (whole && !in_place))
                 memset(to, 0, each * sizeof *to);
+            else if (in_place)
+                memcpy(to, from, each * sizeof *to);
             for (unsigned e = 0; add && !whole && e < each; e++)
                 to[e] = down * (half ? f16_to_f32(from[e] & 0xffff) : f32_from(from[e]));
         }
@@ -277,8 +274,10 @@ static void rows_of(const struct job *j, struct scratch *s, unsigned rank, bool 
             const f32 *from = s->sum + r * j->n + c;
             if (disabled(j, rank, lane))
                 continue;
-            for (unsigned e = 0; e < each; e++)
-                to[e] = whole  ? whole_sum(j, from[e], add ? (s32)to[e] : 0)
+            if (in_place)
+                memcpy(to, from, each * sizeof *to);
+            for (unsigned e = 0; !in_place && e < each; e++)
+                to[e] = whole  ? whole_sum(from[e], j->step == STEP_PAIRS, add ? (s32)to[e] : 0, saturate)
                         : half ? f32_to_f16(from[e])
                                : f32_bits(f32_canon(from[e]));
         }

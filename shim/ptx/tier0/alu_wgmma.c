@@ -63,25 +63,23 @@ static void load_sums(struct t0_warp *w, const struct lir_tile *x, f32 *sum, uns
     }
 }
 
-static s32 whole_sum(f32 sum, bool is_pairs, s32 old, bool saturate)
-{
-    s64 v = (is_pairs ? (s64)(s32)f32_bits(sum) : (s64)(s32)sum) + old;
-    if (saturate)
-        v = v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v;
-    return (s32)(u32)v;
-}
+/* Pairs that do not saturate have been added to what came in. */
+static bool adds_in_place(const struct lir_tile *x, bool pairs) { return pairs && !(x->p[0] & LIR_WG_SAT); }
 
 static void store_sums(struct t0_warp *w, const struct lir_tile *x, const f32 *sum, unsigned nd, bool add, bool pairs)
 {
     const unsigned fd = x->p[3] >> 16;
+    const bool saturate = x->p[0] & LIR_WG_SAT;
     for (unsigned reg = 0; reg < nd; reg++) {
         u32 *d = ROW(u32, t0_tile_row(w, x, reg));
         const u32 *old = CROW(u32, t0_tile_row(w, x, nd + reg));
         const f32 *s = sum + reg * LIR_LANES, *two = sum + 2 * reg * LIR_LANES;
         if (fd == LIR_TILE_F16)
             WRITE(u32, d, f32_to_f16(two[l]) | f32_to_f16(two[LIR_LANES + l]) << 16);
+        else if (adds_in_place(x, pairs))
+            WRITE(u32, d, f32_bits(s[l]));
         else if (fd == LIR_TILE_S32)
-            WRITE(u32, d, (u32)whole_sum(s[l], pairs, add ? (s32)old[l] : 0, x->p[0] & LIR_WG_SAT));
+            WRITE(u32, d, whole_sum(s[l], pairs, add ? (s32)old[l] : 0, saturate));
         else
             WRITE(u32, d, f32_bits(f32_canon(s[l])));
     }
@@ -91,19 +89,13 @@ static void store_sums(struct t0_warp *w, const struct lir_tile *x, const f32 *s
 static void read_rows(struct t0_warp *w, const struct lir_tile *x, struct scratch *s, struct matrix *m, unsigned k,
                       unsigned format)
 {
-    const unsigned first = w->index % 4 * 16, per = per_chunk(format);
-    if (!m) {
-        for (unsigned r = 0; r < 16; r++)
-            for (unsigned c = 0; c < 2; c++)
-                widen_chunk(format, s->a + r * k + c * per, s->raw + r * 32 + c * 16);
-    } else if (x->p[0] & LIR_WG_TRANS_A) { /* the warp's rows are whole chunks: 16 of 16 bits are two */
-        const u32 from = across_k(m, first / per, 0);
-        m->start += from;
-        read_left(m, s->a, 16, k, format, true);
-    } else {
-        m->start += along_k(m, first, 0);
-        read_left(m, s->a, 16, k, format, false);
+    const unsigned first = w->index % 4 * 16;
+    const bool across = m && x->p[0] & LIR_WG_TRANS_A;
+    if (m) { /* the warp's rows are whole chunks: 16 of 16 bits are two */
+        m->start += across ? across_k(m, first / per_chunk(format), 0) : along_k(m, first, 0);
+        gather_rows(m, s->raw, 16, k, format, across);
     }
+    widen_left(s->a, s->raw, 16, k, format, across);
 }
 
 /* A as multiply_lanes takes it. */
@@ -128,6 +120,24 @@ static void part_columns(f32 *b, unsigned count)
         memcpy(b + e, all, sizeof all);
 #endif
     }
+}
+
+/* B as multiply_lanes takes it. Each of the group's four warps comes here, and most find the bytes that the one before
+ * has widened: whatever has been written in between, equal bytes have equal columns. */
+static void read_columns(const struct lir_tile *x, struct scratch *s, const struct matrix *m, unsigned n, unsigned k,
+                         unsigned format)
+{
+    const bool across = x->p[0] & LIR_WG_TRANS_B, minus = x->p[0] & LIR_WG_NEG_B;
+    const u64 wanted = 1 | (u64)across << 1 | (u64)minus << 2 | (u64)format << 8 | (u64)n << 16 | (u64)k << 32;
+    const bool same = s->known == wanted;
+    s->known = 0; /* what raises leaves half of the bytes */
+    if (gather_rows(m, s->right, n, k, format, across) || !same) {
+        widen_right(s->b, s->right, n, k, n, format, across);
+        if (minus)
+            negate(s->b, n * k);
+        part_columns(s->b, n * k);
+    }
+    s->known = wanted;
 }
 
 /* Single bits: s->sum by rows, to lanes. */
@@ -155,9 +165,10 @@ HANDLER(WGMMA)
         collect(w, x, ra, s->raw);
     else
         ma = open_matrix(w, i, t0_tile_u64(w, x, ra, lane), false);
-    memset(s->sum, 0, 16 * n * sizeof *s->sum);
-    if (add && !whole)
+    if (add && (!whole || adds_in_place(x, pairs)))
         load_sums(w, x, s->sum, nd, fd == LIR_TILE_F16);
+    else
+        memset(s->sum, 0, 16 * n * sizeof *s->sum);
     if (format == LIR_TILE_B1) {
         multiply_bits(s->a, a_regs ? NULL : &ma, s->raw, &mb, n, w->index % 4 * 16);
         to_lanes(s->sum, s->a, n);
@@ -172,12 +183,9 @@ HANDLER(WGMMA)
             find_columns(w, x, rm, s->raw);
             spread(s->a, s->raw, 16, k);
         }
-        read_right(&mb, s->b, n, k, n, fb, x->p[0] & LIR_WG_TRANS_B);
         if (x->p[0] & LIR_WG_NEG_A)
             negate(s->a, 16 * k);
-        if (x->p[0] & LIR_WG_NEG_B)
-            negate(s->b, n * k);
-        part_columns(s->b, n * k);
+        read_columns(x, s, &mb, n, k, fb);
         repeat_rows(s->quads, s->a, k);
         multiply_lanes(step_of(fa), s->sum, s->quads, s->b, n, k);
     }

@@ -428,8 +428,11 @@ static void copy_map(struct t0_warp *w, const struct lir_insn *i, const struct l
 void *t0_scratch(struct t0_warp *w, const struct lir_insn *i)
 {
     struct t0_worker *worker = w->block->worker;
-    if (!worker->scratch && !(worker->scratch = aligned_alloc(64, T0_SCRATCH)))
-        t0_raise(w, i, T0_FAULT_NOMEM, (unsigned)__builtin_ctz(w->l.mask), 0);
+    if (!worker->scratch) {
+        if (!(worker->scratch = aligned_alloc(64, T0_SCRATCH)))
+            t0_raise(w, i, T0_FAULT_NOMEM, (unsigned)__builtin_ctz(w->l.mask), 0);
+        memset(worker->scratch, 0, T0_SCRATCH);
+    }
     return worker->scratch;
 }
 

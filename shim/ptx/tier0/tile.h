@@ -64,7 +64,7 @@ static inline struct t0_tensor *t0_tensor_of(const struct t0_warp *w, unsigned r
 void t0_tmem(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x);     /* core_tmem.c */
 void t0_multimem(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x); /* core_multimem.c */
 
-/* Memory of the worker for one instruction; raises where there is none. core_tensor.c */
+/* Memory of the worker, zeros at first, for one instruction after another; raises where there is none. core_tensor.c */
 enum { T0_SCRATCH = 512 << 10 };
 void *t0_scratch(struct t0_warp *w, const struct lir_insn *i);
 
