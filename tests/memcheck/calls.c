@@ -30,10 +30,11 @@ static const char text[] =
     ".file 1 \"calls.cu\"\n";
 
 static void *module;
+static bool may_fail; /* calls behind the defect */
 
 static void need(int r, const char *what)
 {
-    if (!r)
+    if (!r || may_fail)
         return;
     printf("%s: status %d\n", what, r);
     exit(3);
@@ -61,7 +62,100 @@ static uint64_t device(size_t bytes)
     return p;
 }
 
+static void *stream(void)
+{
+    void *s;
+    need(cuStreamCreate(&s, 1), "cuStreamCreate"); /* non-blocking */
+    return s;
+}
+
+/* What comes into b later waits for what is in a. */
+static void order(void *a, void *b)
+{
+    void *event;
+    need(cuEventCreate(&event, 2), "cuEventCreate");
+    need(cuEventRecord(event, a), "cuEventRecord");
+    need(cuStreamWaitEvent(b, event, 0), "cuStreamWaitEvent");
+    need(cuEventDestroy_v2(event), "cuEventDestroy");
+}
+
 /* --- lifetimes */
+
+static void used_before_it_is_allocated(bool wrong)
+{
+    void *a = stream(), *b = stream();
+    uint64_t p;
+    need(cuMemAllocAsync(&p, BYTES, a), "cuMemAllocAsync");
+    if (!wrong)
+        order(a, b);
+    launch("write", p, b);
+    order(b, a);
+    need(cuMemFreeAsync(p, a), "cuMemFreeAsync");
+    hope(cuCtxSynchronize());
+}
+
+static void freed_on_another_stream(bool wrong)
+{
+    void *a = stream(), *b = stream();
+    uint64_t p;
+    need(cuMemAllocAsync(&p, BYTES, a), "cuMemAllocAsync");
+    order(a, b);
+    launch("write", p, b);
+    if (!wrong)
+        order(b, a);
+    need(cuMemFreeAsync(p, a), "cuMemFreeAsync");
+    hope(cuCtxSynchronize());
+}
+
+/* One memory, taken again and again, each time used in order. */
+static void use_in_order(void *a, void *b)
+{
+    enum { AGAIN, STREAM_OVER, POLLED, CONTEXT_OVER, BY_HOST, BY_DEFAULT, WAYS };
+    for (int k = 0; k < 4 * WAYS; k++) {
+        void *of = k % WAYS == BY_DEFAULT ? NULL : a, *by = k % WAYS == AGAIN ? a : b;
+        uint64_t p;
+        need(cuMemAllocAsync(&p, BYTES, of), "cuMemAllocAsync");
+        if (k % WAYS == CONTEXT_OVER || k % WAYS == BY_DEFAULT)
+            need(cuCtxSynchronize(), "cuCtxSynchronize");
+        else if (k % WAYS != AGAIN)
+            need(cuStreamSynchronize(a), "cuStreamSynchronize");
+        launch("write", p, by);
+        while (k % WAYS == POLLED && cuStreamQuery(b))
+            continue;
+        if (k % WAYS != AGAIN && k % WAYS != POLLED)
+            need(k % WAYS == STREAM_OVER ? cuStreamSynchronize(b) : cuCtxSynchronize(), "cuCtxSynchronize");
+        need(k % WAYS == BY_HOST ? cuMemFree_v2(p) : cuMemFreeAsync(p, of), "cuMemFree");
+    }
+}
+
+static void freed_then_used(bool wrong)
+{
+    void *a = stream(), *b = stream();
+    uint64_t p;
+    if (!wrong)
+        use_in_order(a, b);
+    need(cuMemAllocAsync(&p, BYTES, a), "cuMemAllocAsync");
+    order(a, b);
+    if (wrong)
+        need(cuMemFreeAsync(p, a), "cuMemFreeAsync");
+    launch("write", p, b);
+    order(b, a);
+    if (!wrong)
+        need(cuMemFreeAsync(p, a), "cuMemFreeAsync");
+    hope(cuCtxSynchronize());
+}
+
+static void module_unloaded(bool wrong)
+{
+    uint64_t p;
+    size_t n;
+    void *other;
+    need(cuModuleLoadData(&other, text), "cuModuleLoadData");
+    need(cuModuleGetGlobal_v2(&p, &n, other, "var"), "cuModuleGetGlobal");
+    if (wrong)
+        need(cuModuleUnload(other), "cuModuleUnload");
+    run("write", p);
+}
 
 static void unregistered(bool wrong)
 {
@@ -278,6 +372,14 @@ static void never_used(bool wrong)
     { \
 #name, report, IN_KERNEL, "", name \
     }
+/* By the free or by the launch, whichever comes later. */
+#define STREAMS(name) \
+    { \
+#name, \
+            "inside the nearest .* of size 400 bytes, or outside of its life|Invalid free of memory that another|" \
+            "inside an allocation .* of size 400 bytes that was freed", \
+            IN_MAIN, "", name \
+    }
 #define FAILS(name, call) \
     { \
 #name, "Program hit CUDA_ERROR_INVALID_VALUE .* on CUDA API call to " call, IN_MAIN, "", name \
@@ -295,6 +397,10 @@ static const struct {
     const char *name, *report, *place, *options;
     void (*run)(bool wrong);
 } tests[] = {
+    STREAMS(used_before_it_is_allocated),
+    STREAMS(freed_on_another_stream),
+    STREAMS(freed_then_used),
+    WRONG(module_unloaded, "0 bytes inside an allocation at 0x[0-9a-f]+ of size [0-9]+ bytes that was freed"),
     WRONG(unregistered, "0 bytes inside an allocation at 0x[0-9a-f]+ of size 4096 bytes that was freed"),
     WRONG(registered_too_short, "1 bytes after the nearest allocation at 0x[0-9a-f]+ of size 4096 bytes"),
     WRONG(mapped_host, "1 bytes after the nearest allocation at 0x[0-9a-f]+ of size 400 bytes"),
@@ -342,9 +448,13 @@ int main(int argc, char **argv)
     need(cuDevicePrimaryCtxRetain(&context, ordinal), "cuDevicePrimaryCtxRetain");
     need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
     need(cuModuleLoadData(&module, text), "cuModuleLoadData");
+    const uint64_t p = device(4);
+    run("write", p); /* the module's own memory is there from now on, and takes nothing that is freed */
+    need(cuMemFree_v2(p), "cuMemFree");
+    may_fail = !strcmp(argv[1], "wrong");
     for (unsigned k = 0; k < count; k++)
         if (!strcmp(argv[2], tests[k].name))
-            tests[k].run(!strcmp(argv[1], "wrong"));
+            tests[k].run(may_fail);
     puts("done");
     return 0;
 }

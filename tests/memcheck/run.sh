@@ -143,7 +143,7 @@ for option in '--padding -1' '--padding 2000000000' '--padding many' '--print-le
     '--strip-paths 1' '--print-limit few' '--error-exitcode 256' '--leak-check some' '--report-api-errors some' \
     '--target-processes some' '--track-unused-memory=some' '--destroy-on-device-error some' '--tool some'; do
     # shellcheck disable=SC2086
-    check "an option's value: $option" 125 "${option%% *} " -- "$cumu" memcheck $option "$tmp/faulty" right
+    check "an option's value: $option" 125 "${option%%[ =]*} " -- "$cumu" memcheck $option "$tmp/faulty" right
 done
 check "on a MUSA device" 125 'needs --backend host' -- "$cumu" memcheck --backend musa "$tmp/faulty"
 check "suppressions that are none" 125 'no <record> in it' -- "$cumu" memcheck --suppressions "$tmp/faulty" "$tmp/faulty"

@@ -1,6 +1,6 @@
 /* CUMU_CHECK=memory: what memory lives, who made it, and what has been freed of late. A list of its own beside the
  * books (arena.c), so that looking at each access takes no lock of theirs. */
-#include "host/driver/memcheck.h"
+#include "host/driver/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -79,8 +79,10 @@ static void take_away(uintptr_t base, const struct host_frames *here, bool heap)
         if (here) {
             struct host_block *old = &freed[next_freed++ % REMEMBERED];
             *old = live[at - 1];
+            old->life = NULL;
             old->freed = *here;
         }
+        host_life_free(live[at - 1].life);
         memmove(live + at - 1, live + at, (count - at) * sizeof *live);
         count--;
     }
@@ -108,6 +110,47 @@ void host_memcheck_gone(const struct host_range *r)
     struct host_frames here;
     host_memcheck_frames(&here);
     take_away(r->base, &here, false);
+}
+
+static struct host_block *block_at(uint64_t p)
+{
+    const size_t at = behind((uintptr_t)p);
+    return at && live[at - 1].base == p ? &live[at - 1] : NULL;
+}
+
+void host_memcheck_pooled(uint64_t p, MUstream s)
+{
+    if (!(host_config()->check_tools & T0_MEMCHECK))
+        return;
+    struct host_life *life = host_life_new(host_order_point(s));
+    pthread_rwlock_wrlock(&lock);
+    struct host_block *b = block_at(p);
+    if (b) {
+        host_life_free(b->life); /* the stream takes it again before it has come to the free */
+        b->life = life;
+    } else {
+        host_life_free(life);
+    }
+    epoch++;
+    pthread_rwlock_unlock(&lock);
+}
+
+void host_memcheck_unpooled(uint64_t p, MUstream s)
+{
+    if (!(host_config()->check_tools & T0_MEMCHECK))
+        return;
+    struct host_order *until = host_order_point(s);
+    struct host_block early = {.base = 0};
+    pthread_rwlock_wrlock(&lock);
+    const struct host_block *b = block_at(p);
+    if (!b || !b->life)
+        host_order_unref(until);
+    else if (!host_life_end(b->life, until))
+        early = *b;
+    epoch++;
+    pthread_rwlock_unlock(&lock);
+    if (early.base)
+        host_memcheck_say_early_free(&early);
 }
 
 void host_memcheck_refused(const void *p)
@@ -219,14 +262,14 @@ static bool is_mapped(uint64_t address, uint32_t size, enum t0_access_kind kind)
 bool host_memcheck_allowed(void *run, uint64_t address, uint32_t size, enum t0_access_kind kind)
 {
     static _Thread_local struct {
-        uint64_t epoch;
+        uint64_t epoch, serial;
         uintptr_t base;
         size_t size;
         MUcontext ctx;
     } last;
     const struct host_memcheck_run *r = run;
-    if (last.epoch == epoch && last.ctx == r->ctx && address - last.base < last.size &&
-        size <= last.size - (address - last.base))
+    if (last.epoch == epoch && last.ctx == r->ctx && (!last.serial || last.serial == r->serial) &&
+        address - last.base < last.size && size <= last.size - (address - last.base))
         return true;
     bool in = false, mapped = false, whole;
     pthread_rwlock_rdlock(&lock);
@@ -235,9 +278,11 @@ bool host_memcheck_allowed(void *run, uint64_t address, uint32_t size, enum t0_a
         const struct host_block *b = &live[at - 1];
         const uint64_t offset = address - b->base;
         mapped = b->kind == HOST_MEM_MAPPED && offset < b->size;
-        in = !mapped && offset < b->size && size <= b->size - offset && is_reachable(b, r);
+        in = !mapped && offset < b->size && size <= b->size - offset && is_reachable(b, r) &&
+             (!b->life || host_life_holds(b->life, r->order));
         if (in && !b->in_heap) {
             last.epoch = epoch;
+            last.serial = b->life ? r->serial : 0;
             last.base = b->base;
             last.size = b->size;
             last.ctx = r->ctx;
@@ -263,14 +308,16 @@ static bool is_written(struct host_block *b)
 
 bool host_memcheck_range(void *run, uint64_t address, uint64_t *base, uint64_t *size)
 {
+    const struct host_memcheck_run *r = run;
     bool found = false;
     pthread_rwlock_rdlock(&lock);
     const size_t at = behind((uintptr_t)address);
-    if (at && address - live[at - 1].base < live[at - 1].size && live[at - 1].kind != HOST_MEM_MAPPED &&
-        !live[at - 1].in_heap && is_reachable(&live[at - 1], run) && is_written(&live[at - 1])) {
+    struct host_block *b = at ? &live[at - 1] : NULL;
+    if (b && address - b->base < b->size && b->kind != HOST_MEM_MAPPED && !b->in_heap && is_reachable(b, r) &&
+        (!b->life || host_life_holds(b->life, r->order)) && is_written(b)) {
         found = true;
-        *base = live[at - 1].base;
-        *size = live[at - 1].size;
+        *base = b->base;
+        *size = b->size;
     }
     pthread_rwlock_unlock(&lock);
     return found;

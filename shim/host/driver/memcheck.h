@@ -24,6 +24,7 @@ struct host_block {
     bool in_heap;                   /* of malloc in kernels; no frames then */
     bool given_back;                /* its free was refused, as the context had failed: no leak */
     bool foreign;                   /* others than kernels, copies and fills may have written there */
+    struct host_life *life;         /* lifetime.c; NULL: from call to call */
     uintptr_t written;              /* initcheck: up to here somebody has, at least */
     struct host_frames made, freed; /* where */
 };
@@ -33,6 +34,9 @@ bool host_memcheck_on(void); /* whether any tool is asked for */
 /* memcheck.c: the books call these when a range begins to live, and when it no longer does. */
 void host_memcheck_made(const struct host_range *r);
 void host_memcheck_gone(const struct host_range *r);
+/* Stream-ordered memory is allocated, is given back, by a call for this stream. */
+void host_memcheck_pooled(uint64_t p, MUstream s);
+void host_memcheck_unpooled(uint64_t p, MUstream s);
 void host_memcheck_refused(const void *p); /* a free of it ended with an error of before */
 /* Memory that a kernel has allocated on the device heap, or frees; and the heap itself, none of which may be touched
  * otherwise. */
@@ -61,6 +65,17 @@ bool host_memcheck_allowed(void *run, uint64_t address, uint32_t size, enum t0_a
 /* The allocation that holds the address, if all of it may be touched until it is freed. */
 bool host_memcheck_range(void *run, uint64_t address, uint64_t *base, uint64_t *size);
 
+/* ---- lifetime.c: memory between two points in the order of streams ------------------------------- */
+
+struct host_order;
+struct host_life;
+struct host_life *host_life_new(struct host_order *from); /* takes it; NULL: no memory */
+void host_life_free(struct host_life *l);                 /* NULL is fine */
+/* Whether what stands there uses it while it lives, which is kept. */
+bool host_life_holds(struct host_life *l, const struct host_order *now);
+/* Takes the end; false: it may come before the beginning, or before a use that was kept. */
+bool host_life_end(struct host_life *l, struct host_order *until);
+
 /* ---- memcheck_report.c ----------------------------------------------------------------------- */
 
 /* The program's frames above the call of a MUSA function; none where nothing is checked. */
@@ -71,6 +86,8 @@ struct host_memcheck_run {
     struct t0_watch watch;
     const struct host_frames *origin;
     MUcontext ctx;
+    const struct host_order *order; /* where the launch stands; NULL: unknown */
+    uint64_t serial;
     uint64_t places, more; /* reported; at places that had been */
     bool failed;
 };
@@ -87,6 +104,7 @@ void host_memcheck_fault(const struct host_memcheck_run *r, const char *what, co
 /* What a tool has found on the host, with this thread's backtrace under the line `stack`. */
 void host_memcheck_say(const struct t0_finding *f, const char *stack);
 void host_memcheck_say_unused(const struct host_block *b, uint64_t bytes, uint64_t first);
+void host_memcheck_say_early_free(const struct host_block *b);
 void host_memcheck_say_leak(const struct host_block *b);
 void host_memcheck_say_leaks(size_t bytes, size_t count);
 

@@ -196,6 +196,7 @@ static void add_where(struct text *t, uint64_t address)
         add(t, MORE "and is inside the nearest allocation at 0x%llx of size %llu bytes%s\n", base, size,
             b->one_device && host_config()->devices > 1 ? ", or on a device without peer access"
             : b->kind == HOST_MEM_MAPPED                ? ", or mapped without the right to do so"
+            : b->life                                   ? ", or outside of its life in the order of streams"
                                                         : "");
         break;
     case HOST_NEAR:
@@ -338,6 +339,7 @@ const struct t0_watch *host_memcheck_start(struct host_memcheck_run *r, MUcontex
     const struct host_order *order = host_order_running().order;
     r->origin = origin || !order ? origin : &order->origin; /* a graph's kernel: of its launch */
     r->ctx = ctx;
+    r->order = order;
     return &r->watch;
 }
 
@@ -345,7 +347,9 @@ bool host_memcheck_begin(struct host_memcheck_run *r)
 {
     if (!host_memcheck_on())
         return false;
+    static _Atomic uint64_t begun;
     memset(r, 0, sizeof *r);
+    r->serial = ++begun;
     r->watch = (struct t0_watch){.ctx = r,
                                  .tools = host_config()->check_tools,
                                  .allowed = host_memcheck_allowed,
@@ -430,6 +434,18 @@ void host_memcheck_say_leak(const struct host_block *b)
     snprintf(title, sizeof title, "Leaked %zu bytes at 0x%lx%s", b->size, (unsigned long)b->base,
              b->in_heap ? " on the device heap" : "");
     say(&f, "Saved host backtrace up to driver entry point at allocation time", &b->made);
+}
+
+void host_memcheck_say_early_free(const struct host_block *b)
+{
+    char where[120];
+    const struct t0_finding f = {.tool = T0_MEMCHECK,
+                                 .title = "Invalid free of memory that another stream uses or allocates",
+                                 .note = {where},
+                                 .notes = 1};
+    snprintf(where, sizeof where, "Address 0x%lx of an allocation of size %zu bytes: nothing orders the free behind it",
+             (unsigned long)b->base, b->size);
+    host_memcheck_say(&f, "Saved host backtrace up to driver entry point at error");
 }
 
 void host_memcheck_say_unused(const struct host_block *b, uint64_t bytes, uint64_t first)

@@ -1,6 +1,7 @@
-/* CUMU_CHECK=race: the order of works (order.h), and what copies and fills touch. */
+/* CUMU_CHECK=race, and memory once there is stream-ordered memory: the order of works (order.h), and what copies and fills touch. */
 #include "host/driver/order.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,11 @@ static struct { /* of streams that live or lived: their number is used again */
 } * slots;
 static uint32_t nslots;
 
-bool host_order_on(void) { return host_config()->check_tools & T0_RACECHECK; }
+static atomic_bool wanted; /* by lifetimes (lifetime.c) */
+
+static bool races(void) { return host_config()->check_tools & T0_RACECHECK; }
+
+bool host_order_on(void) { return wanted || races(); }
 
 static bool grow(struct vector *v, uint32_t n)
 {
@@ -134,6 +139,17 @@ struct host_order *host_order_put(MUstream s, struct host_work *const *after, si
     return o;
 }
 
+struct host_order *host_order_point(MUstream s)
+{
+    struct host_frames origin;
+    wanted = true;
+    host_memcheck_frames(&origin);
+    pthread_mutex_lock(&host_sched);
+    struct host_order *o = host_order_put(s, NULL, 0, &origin);
+    pthread_mutex_unlock(&host_sched);
+    return o;
+}
+
 void host_order_unref(struct host_order *o)
 {
     if (o && atomic_fetch_sub(&o->refs, 1) == 1)
@@ -187,7 +203,7 @@ struct operation { /* what racecheck keeps of one */
     uint32_t node;
 };
 
-static bool knows(const struct host_order *now, const struct host_order *before)
+bool host_order_knows(const struct host_order *now, const struct host_order *before)
 {
     return now->all || now->slot == before->slot ||
            (before->slot < now->n && now->known[before->slot] >= before->clock);
@@ -198,7 +214,7 @@ static bool is_ordered(const void *before, const void *now)
 {
     const struct operation *a = before, *b = now;
     if (a->order != b->order)
-        return knows(b->order, a->order) || knows(a->order, b->order);
+        return host_order_knows(b->order, a->order) || host_order_knows(a->order, b->order);
     return !b->plan || a->plan != b->plan || a->node == b->node || plan_follows(b->plan, a->node, b->node);
 }
 
@@ -212,7 +228,7 @@ static void drop(void *user)
 uint32_t host_order_op(const struct t0_grid *g, const char *name)
 {
     static const struct t0_race_hooks hooks = {is_ordered, host_memcheck_is_streams, drop};
-    struct operation *o = running.order && host_order_on() ? malloc(sizeof *o) : NULL;
+    struct operation *o = running.order && races() ? malloc(sizeof *o) : NULL;
     if (!o)
         return 0;
     running.order->refs++;
@@ -254,7 +270,7 @@ static void end(struct touching *t) { t0_race_end(t->race, &t->check.watch); }
 void host_order_copied(const struct copy *c)
 {
     struct touching t;
-    if (!host_order_on() || (c->src_place == COPY_PAGEABLE && c->dst_place == COPY_PAGEABLE) || !begin(&t, "copy"))
+    if (!races() || (c->src_place == COPY_PAGEABLE && c->dst_place == COPY_PAGEABLE) || !begin(&t, "copy"))
         return;
     for (size_t z = 0; z < c->depth; z++)
         for (size_t y = 0; y < c->height; y++) {
@@ -269,7 +285,7 @@ void host_order_copied(const struct copy *c)
 void host_order_filled(const struct fill *f)
 {
     struct touching t;
-    if (!host_order_on() || !begin(&t, "fill"))
+    if (!races() || !begin(&t, "fill"))
         return;
     for (size_t y = 0; y < f->height; y++)
         t0_race_touched(t.race, (uintptr_t)f->p + y * f->pitch, f->width * f->element, T0_WRITES);

@@ -1,7 +1,7 @@
-/* CUMU_CHECK=race: in which order streams, graphs and the host have the device do things, so that racecheck can tell
- * two that nothing orders. Vector clocks of streams, as api/check.c has for NCCL's calls, but by what the driver lets
- * wait for what. The host is one thread among them: threads of the program order each other where nobody sees it, so
- * that what one of them has waited for counts for all. */
+/* CUMU_CHECK=race, memory: in which order streams, graphs and the host have the device do things, so that racecheck
+ * can tell two that nothing orders. Vector clocks of streams, as api/check.c has for NCCL's calls, but by what the
+ * driver lets wait for what. The host is one thread among them: threads of the program order each other where nobody
+ * sees it, so that what one of them has waited for counts for all. */
 #ifndef HOST_ORDER_H
 #define HOST_ORDER_H
 
@@ -18,6 +18,11 @@ struct host_order {
 };
 
 bool host_order_on(void);
+/* Whether what stands at `now` was put behind what stands at `before`, or in the same stream. */
+bool host_order_knows(const struct host_order *now, const struct host_order *before);
+/* A point in the stream, where memory begins or ends to live; order is kept from the first one on. The caller's to
+ * release; NULL: no memory. host_sched is not held. */
+struct host_order *host_order_point(MUstream s);
 void host_order_unref(struct host_order *o); /* NULL is fine */
 /* All with host_sched held. A work is put on a stream, behind these; NULL: nothing is checked, or no memory. */
 struct host_order *host_order_put(MUstream s, struct host_work *const *after, size_t n,

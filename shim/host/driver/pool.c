@@ -143,6 +143,7 @@ static MUresult alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream s
     MUdeviceptr again = reuse(pool, size, s);
     if (again) {
         count_used(pool, size);
+        host_memcheck_pooled(again, s);
         *p = again;
         return MUSA_SUCCESS;
     }
@@ -156,6 +157,7 @@ static MUresult alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream s
         return r;
     pool->held += size;
     count_used(pool, size);
+    host_memcheck_pooled((uintptr_t)base, s);
     *p = (MUdeviceptr)(uintptr_t)base;
     return MUSA_SUCCESS;
 }
@@ -230,6 +232,7 @@ MUresult muMemFreeAsync(MUdeviceptr p, MUstream stream)
         return MUSA_ERROR_INVALID_VALUE;
     }
     f->stream = s;
+    host_memcheck_unpooled(p, s);
     host_pool_unused(&f->range);
     pending_frees++;
     if (f->range.pool && f->range.kind == HOST_MEM_DEVICE) {
