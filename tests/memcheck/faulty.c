@@ -30,7 +30,9 @@ enum memory {
     READ_ONLY,
     SURFACE,
     SURFACE_DESTROYED,
+    SURFACE_FREED,
     TEXTURE,
+    TEXTURE_DESTROYED,
     TEXTURE_FREED
 };
 
@@ -165,6 +167,30 @@ static const struct test tests[] = {
      TEXTURE, SURFACE, 1},
     {"texture_freed", LOC "tex.1d.v4.u32.s32 {%r3, %r4, %r5, %r6}, [%rd2, {%r1}];",
      "inside an allocation .* that was freed", 3, 300, TEXTURE_FREED, TEXTURE, 4},
+    {"misaligned_atomic", LOC "atom.global.add.u32 %r3, [%rd1], 1;", "is misaligned", 2, 4, DEVICE, DEVICE, 1},
+    {"misaligned_half", LOC "st.global.u16 [%rd1], 1;", "is misaligned", 1, 2, DEVICE, DEVICE, 1},
+    {"misaligned_shared_vector", SHARED LOC "ld.shared.v2.u32 {%r3, %r4}, [%rd3];", "is misaligned", 4, 8, DEVICE,
+     DEVICE, 1},
+    {"misaligned_copy_to_shared",
+     ".shared .align 16 .b8 s[128];\nmov.u32 %r3, s;\n" LOC
+     "cp.async.ca.shared.global [%r3], [%rd1], 16;\ncp.async.wait_all;",
+     "Kernel ended: misaligned address", 8, 16, DEVICE, DEVICE, 1},
+    {"copy_beyond_shared",
+     ".shared .align 16 .b8 s[128];\nmov.u32 %r3, s; add.u32 %r3, %r3, %r1;\n" LOC
+     "cp.async.ca.shared.global [%r3], [%rd2], 16;\ncp.async.wait_all;",
+     "Invalid __shared__ write of size 16", 128, 112, DEVICE, DEVICE, 1},
+    {"parameter", "mov.b64 %rd3, n; cvt.s64.s32 %rd4, %r1; add.u64 %rd3, %rd3, %rd4;\n" LOC "ld.param.u32 %r3, [%rd3];",
+     "Invalid __global__ read of size 4", 4096, 0, DEVICE, DEVICE, 1},
+    {"texture_destroyed", LOC "tex.1d.v4.u32.s32 {%r3, %r4, %r5, %r6}, [%rd2, {%r1}];", "is no object of this kind", 3,
+     3, TEXTURE_DESTROYED, TEXTURE, 4},
+    {"surface_array_freed", LOC "sust.b.2d.b32.trap [%rd2, {%r1, %r2}], {%r2};",
+     "0 bytes inside an allocation .* that was freed", 0, 0, SURFACE_FREED, SURFACE, 1},
+    {"trap", "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra KEEP;\n" LOC "trap;\nKEEP:", "^========= Kernel ended: trap", 1, 0,
+     DEVICE, DEVICE, 1},
+    {"indirect_call",
+     ".loc 1 78 3\nmov.u64 %rd3, device; cvt.s64.s32 %rd4, %r1; add.u64 %rd3, %rd3, %rd4;\nproto: .callprototype _ (.param .u64 a);\n" LOC
+     "{\n.param .b64 x; st.param.b64 [x], %rd2;\ncall %rd3, (x), proto;\n}",
+     "Kernel ended: call of no function", 4096, 0, DEVICE, DEVICE, 1},
     {"called", ".loc 1 78 3\ncall device, (%rd1);", "Device Frame: called in faulty.cu:78", 400, 0, DEVICE, DEVICE, 1},
     {"inlined", ".loc 2 5 1, function_name info, inlined_at 1 77 9\nst.global.u32 [%rd1], 1;",
      "inlined at faulty.cu:77", 400, 0, DEVICE, DEVICE, 1},
@@ -240,7 +266,7 @@ static uint64_t read_only(void)
 }
 
 /* A surface of 4 rows of 16 words. */
-static uint64_t surface(void)
+static uint64_t surface(int freed)
 {
     struct {
         size_t width, height, depth;
@@ -255,6 +281,8 @@ static uint64_t surface(void)
     need(cuArray3DCreate_v2(&array, (void *)&shape), "cuArray3DCreate");
     what.array = (uint64_t)(uintptr_t)array;
     need(cuSurfObjectCreate(&s, (void *)&what), "cuSurfObjectCreate");
+    if (freed)
+        need(cuArrayDestroy(array), "cuArrayDestroy");
     return s;
 }
 
@@ -317,10 +345,15 @@ static uint64_t memory(enum memory kind, void *stack)
     case PEER:
     case PEER_ENABLED: return of_peer(kind == PEER_ENABLED);
     case READ_ONLY: return read_only();
-    case SURFACE: return surface();
+    case SURFACE:
+    case SURFACE_FREED: return surface(kind == SURFACE_FREED);
     case SURFACE_DESTROYED:
-        p = surface();
+        p = surface(0);
         need(cuSurfObjectDestroy(p), "cuSurfObjectDestroy");
+        break;
+    case TEXTURE_DESTROYED:
+        p = texture(0);
+        need(cuTexObjectDestroy(p), "cuTexObjectDestroy");
         break;
     case TEXTURE:
     case TEXTURE_FREED: return texture(kind == TEXTURE_FREED);

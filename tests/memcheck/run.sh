@@ -28,7 +28,7 @@ done <"$tmp/list"
 # In the interpreter and in compiled code, with the same words.
 while IFS="$tab" read -r case report; do
     for jit in 0 wait; do
-        check "$case, jit $jit" 9 "$report" '^status 7(19|14)$' '(in|at) faulty\.(cu:77|h:5)' \
+        check "$case, jit $jit" 9 "$report" '^status 7(14|16|18|19)$' '(in|at) faulty\.(cu:77|h:5)' \
             'by thread \([0-9]+,0,0\) in block \(0,0,0\)' 'Host Frame: main \[0x[0-9a-f]+\] in faulty' \
             '^========= ERROR SUMMARY: [0-9]+ error' \
             -- env CUMU_JIT=$jit "$cumu" memcheck --error-exitcode 9 "$tmp/faulty" wrong "$case" </dev/null

@@ -1,4 +1,5 @@
-/* CUMU_CHECK=race, and memory once there is stream-ordered memory: the order of works (order.h), and what copies and fills touch. */
+/* CUMU_CHECK=race, and memory once there is stream-ordered memory: the order of works (order.h), and what copies and
+ * fills touch. */
 #include "host/driver/order.h"
 
 #include <stdatomic.h>

@@ -66,7 +66,7 @@ uint32_t t0_stores_nothing_new(struct t0_warp *w, const struct lir_insn *i, uint
 bool t0_load_is_compared(const struct lir_image *m, uint32_t pc);
 
 /* watch_texture.c */
-/* Lanes whose texture is of memory that is no more: what runs no watched handler asks. */
+/* Lanes whose texture or surface is of memory that is no more: what runs no watched handler asks. */
 uint32_t t0_watch_texture_gone(struct t0_warp *w, const struct lir_insn *i);
 void t0_watch_texture_handlers(t0_handler *table[LIR_NOPS]);
 

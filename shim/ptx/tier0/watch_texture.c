@@ -1,5 +1,5 @@
 /* Memcheck: textures and surfaces. A fetch never leaves its texture, whatever the coordinates; what may be wrong is the
- * object, and linear memory that was freed under it. A surface's access says what happens outside: .clamp and .zero
+ * object, and memory that was freed under it. A surface's access says what happens outside: .clamp and .zero
  * are no errors, .trap (CUDA's default) is one, as is a first coordinate, which counts bytes, that is misaligned. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,21 +26,34 @@ static bool report_object(struct t0_warp *w, const struct lir_insn *i, unsigned 
     return false;
 }
 
-/* Whether the memory of a lane's texture has been freed, or is not for this device. */
+/* Whether the memory of a lane's texture or surface, or its array's, has been freed, or is not for this device. */
 static bool is_gone(const struct t0_watch *watch, const struct t0_texture *t)
 {
-    return t->of_memory && !watch->allowed(watch->ctx, (uintptr_t)t->level[0].data, 1, T0_READS);
+    return !watch->allowed(watch->ctx, (uintptr_t)t->level[0].data, 1, T0_READS);
+}
+
+static bool report_gone(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const char *title,
+                        const struct t0_texture *t)
+{
+    const uint64_t data = (uintptr_t)t->level[0].data;
+    char what[80];
+    struct t0_finding f = {.title = title, .note = {what}, .notes = 1, .has_address = true, .address = data};
+    snprintf(what, sizeof what, "The %s's memory at 0x%" PRIx64 " is out of bounds", t->surface ? "surface" : "texture",
+             data);
+    report(w, i, lane, &f);
+    return false;
 }
 
 uint32_t t0_watch_texture_gone(struct t0_warp *w, const struct lir_insn *i)
 {
     const struct t0_watch *watch = w->block->grid->watch;
+    const bool surface = i->op == LIR_SULD || i->op == LIR_SUST || i->op == LIR_SURED;
     uint32_t gone = 0;
-    if (!watch || !(watch->tools & T0_MEMCHECK) || i->op != LIR_TEX)
+    if (!watch || !(watch->tools & T0_MEMCHECK) || (i->op != LIR_TEX && !surface))
         return 0;
     T0_FOR_LANES(l, w->l.mask)
     {
-        const struct t0_texture *t = t0_texture_object(T0_U64(w, i->a)[l], false);
+        const struct t0_texture *t = t0_texture_object(T0_U64(w, i->a)[l], surface);
         gone |= (uint32_t)(t && is_gone(watch, t)) << l;
     }
     return gone;
@@ -53,14 +66,7 @@ static bool may_fetch(struct t0_warp *w, const struct lir_insn *i, unsigned lane
     const struct t0_texture *t = t0_texture_object(T0_U64(w, i->a)[lane], false);
     if (!t)
         return report_object(w, i, lane, title);
-    if (!is_gone(watch, t))
-        return true;
-    const uint64_t data = (uintptr_t)t->level[0].data;
-    char what[80];
-    struct t0_finding f = {.title = title, .note = {what}, .notes = 1, .has_address = true, .address = data};
-    snprintf(what, sizeof what, "The texture's memory at 0x%" PRIx64 " is out of bounds", data);
-    report(w, i, lane, &f);
-    return false;
+    return is_gone(watch, t) ? report_gone(w, i, lane, title, t) : true;
 }
 
 static bool may_access(struct t0_warp *w, const struct lir_insn *i, unsigned lane)
@@ -69,10 +75,11 @@ static bool may_access(struct t0_warp *w, const struct lir_insn *i, unsigned lan
     const struct t0_texture *t = t0_texture_object(T0_U64(w, i->a)[lane], true);
     char title[80], where[100], limit[100];
     struct t0_spot s;
-    if (!t) {
-        snprintf(title, sizeof title, "Invalid __surface__ %s", kind);
+    snprintf(title, sizeof title, "Invalid __surface__ %s", kind);
+    if (!t)
         return report_object(w, i, lane, title);
-    }
+    if (is_gone(w->block->grid->watch, t))
+        return report_gone(w, i, lane, title, t);
     t0_surface_locate(w, i, lane, t, &s);
     if (!s.misaligned && !s.traps)
         return true;

@@ -42,7 +42,7 @@ void t1_service_exec(struct t1_block *b, const void *image, uint8_t *regs, uint3
         if (code[k].op < LIR_SHFL) {
             const uint32_t gone = t0_watch_texture_gone(w, &code[k]);
             if (gone)
-                b->services->fault(b, T0_FAULT_ADDRESS, warp, (uint32_t)__builtin_ctz(gone), "tex");
+                b->services->fault(b, T0_FAULT_ADDRESS, warp, (uint32_t)__builtin_ctz(gone), "texture");
             lir_table[code[k].op](w, &code[k]);
         }
 }
