@@ -592,9 +592,10 @@ static bool enqueue(struct job *j)
     return served;
 }
 
-void cumu_jit_cancel(struct cumu_func *f)
+/* f's jobs are called off; whether one is in use, which may wait for its next turn again after that. Lock held. */
+static bool call_off(struct cumu_func *f)
 {
-    pthread_mutex_lock(&lock);
+    bool busy = false;
     for (struct job *j = queue.first; j; j = j->next)
         if (j->f == f)
             j->f = NULL;
@@ -609,14 +610,22 @@ void cumu_jit_cancel(struct cumu_func *f)
         } else {
             at = &j->next;
         }
-    cumu_missed_gone(f, spent);
     for (unsigned i = 0; i < MAX_THREADS; i++)
-        while (working[i] && working[i]->f == f) {
-            if (!working[i]->busy)
-                working[i]->f = NULL;
+        if (working[i] && working[i]->f == f) {
+            if (working[i]->busy)
+                busy = true;
             else
-                pthread_cond_wait(&idle, &lock);
+                working[i]->f = NULL;
         }
+    return busy;
+}
+
+void cumu_jit_cancel(struct cumu_func *f)
+{
+    pthread_mutex_lock(&lock);
+    while (call_off(f))
+        pthread_cond_wait(&idle, &lock);
+    cumu_missed_gone(f, spent);
     pthread_mutex_unlock(&lock);
 }
 

@@ -29,7 +29,7 @@ passes() {
 }
 
 if [ "$1" = snippets ]; then
-    passes "snippets" "$B/tests/snippets/linked" main
+    for mode in main manythreads; do passes "snippets $mode" "$B/tests/snippets/linked" "$mode"; done
     exit $bad
 fi
 # What the folder's programs need beside cuBLAS, and their arguments.

@@ -20,12 +20,14 @@ fi
 replay() {
     name=$1
     shift
-    if out=$("$B/bin/cumu" run --backend "${BACKEND:-host}" -- "$@" 2>&1); then
+    status=0
+    out=$("$B/bin/cumu" run --backend "${BACKEND:-host}" -- "$@" 2>&1) || status=$?
+    if [ "$status" = 0 ]; then
         printf '%s\n' "$out" | grep '^ok' || :
     else
         printf '%s\n' "$out" | grep '^not ok' | head -n 20 | grep . || {
-            printf '%s\n' "$out" | grep -v '^ok' | tail -n 20
-            echo "not ok $name: it died"
+            echo "not ok $name: it died, exit $status"
+            printf '%s\n' "$out" | grep -v '^ok' | tail -n 10
         }
         bad=1
     fi
