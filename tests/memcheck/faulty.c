@@ -169,6 +169,8 @@ static const struct test tests[] = {
      "inside an allocation .* that was freed", 3, 300, TEXTURE_FREED, TEXTURE, 4},
     {"misaligned_atomic", LOC "atom.global.add.u32 %r3, [%rd1], 1;", "is misaligned", 2, 4, DEVICE, DEVICE, 1},
     {"misaligned_half", LOC "st.global.u16 [%rd1], 1;", "is misaligned", 1, 2, DEVICE, DEVICE, 1},
+    {"misaligned_local", LOCAL LOC "st.local.u32 [%rd3], 1;", "Invalid __local__ write of size 4", 2, 4, DEVICE, DEVICE,
+     1},
     {"misaligned_shared_vector", SHARED LOC "ld.shared.v2.u32 {%r3, %r4}, [%rd3];", "is misaligned", 4, 8, DEVICE,
      DEVICE, 1},
     {"misaligned_copy_to_shared",

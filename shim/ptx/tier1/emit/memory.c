@@ -417,9 +417,8 @@ static void access(struct t1_emit *e, bool is_store)
         if (!x.local)
             x.address = in_local(e, &x.address, '+');
     }
-    if (!x.local)
-        t1_aligned(e, &x.address, x.has_gather ? &x.gather : NULL, o->reg >= 0 ? e->f->instr_src[e->at][0] : -1, x.imm,
-                   x.size * n);
+    t1_aligned(e, &x.address, x.has_gather ? &x.gather : NULL, o->reg >= 0 ? e->f->instr_src[e->at][0] : -1, x.imm,
+               x.size * n);
     if (parameter && !ordered && o->imm + (uint64_t)x.size * n <= parameter->size) {
         x.param = true;
         x.imm = parameter->offset + o->imm;
