@@ -186,25 +186,39 @@ static inline u32 across_k(const struct matrix *m, unsigned chunk, unsigned k)
     return chunk * 16 % m->span + chunk * 16 / m->span * of_chunk + k % rows * m->span + k / rows * of_rows;
 }
 
-/* Chunks of the lines of a matrix, which are rows, or with `across` columns, one after another to `raw`. Returns
- * whether that has changed it. A chunk's place is the sum of what its line and its place in the line say. */
-static bool gather(const struct matrix *m, uint8_t *raw, unsigned lines, unsigned chunks, bool across)
+/* Chunks of the lines of a matrix, which are rows, or with `across` columns: one after another to `raw`, or whether
+ * they are there already. A chunk's place is the sum of what its line and its place in the line say. */
+ALWAYS bool visit_chunks(const struct matrix *m, uint8_t *raw, unsigned lines, unsigned chunks, bool across, bool copy)
 {
     typedef u64 bytes16 __attribute__((vector_size(16)));
-    bytes16 changed = {0, 0}, now, old;
+    const struct matrix place = *m; /* stays in registers, as `raw` may be anything's bytes */
     u32 of_chunk[MOST_CHUNKS];
     for (unsigned c = 0; c < chunks; c++)
         of_chunk[c] = across ? across_k(m, c, 0) : along_k(m, 0, c);
     for (unsigned l = 0; l < lines; l++) {
         const u32 of_line = across ? across_k(m, 0, l) : along_k(m, l, 0);
+        bytes16 differ = {0, 0}, now, old;
         for (unsigned c = 0; c < chunks; c++, raw += 16) {
-            memcpy(&now, chunk_at(m, of_line + of_chunk[c]), 16);
-            memcpy(&old, raw, 16);
-            changed |= now ^ old;
-            memcpy(raw, &now, 16);
+            memcpy(&now, chunk_at(&place, of_line + of_chunk[c]), 16);
+            if (copy) {
+                memcpy(raw, &now, 16);
+            } else {
+                memcpy(&old, raw, 16);
+                differ |= now ^ old;
+            }
         }
+        if (differ[0] | differ[1])
+            return false;
     }
-    return changed[0] | changed[1];
+    return true;
+}
+static void gather(const struct matrix *m, uint8_t *raw, unsigned lines, unsigned chunks, bool across)
+{
+    visit_chunks(m, raw, lines, chunks, across, true);
+}
+static inline bool is_gathered(const struct matrix *m, uint8_t *raw, unsigned lines, unsigned chunks, bool across)
+{
+    return visit_chunks(m, raw, lines, chunks, across, false);
 }
 
 /* Eight lines of eight to columns. */
@@ -259,14 +273,18 @@ static void widen_lines(f32 *out, const uint8_t *raw, unsigned lines, unsigned l
     }
 }
 
-/* Rows of a factor, each of k elements: its chunks to `raw`; returns whether that has changed it. */
-static inline bool gather_rows(const struct matrix *m, uint8_t *raw, unsigned rows, unsigned k, unsigned format,
+static inline void check_across(const struct matrix *m, unsigned rows, unsigned format)
+{
+    if (rows % per_chunk(format))
+        refuse(m->w, m->i, "matrix along m or n: rows are no whole 16 bytes");
+}
+/* The chunks of a factor of rows of k elements. */
+static inline void gather_rows(const struct matrix *m, uint8_t *raw, unsigned rows, unsigned k, unsigned format,
                                bool across)
 {
-    const unsigned per = per_chunk(format);
-    if (across && rows % per)
-        refuse(m->w, m->i, "matrix along m or n: rows are no whole 16 bytes");
-    return gather(m, raw, across ? k : rows, (across ? rows : k) / per, across);
+    if (across)
+        check_across(m, rows, format);
+    gather(m, raw, across ? k : rows, (across ? rows : k) / per_chunk(format), across);
 }
 /* Then elements (row, k) to out[row * k + ..]: a left factor ... */
 static inline void widen_left(f32 *out, const uint8_t *raw, unsigned rows, unsigned k, unsigned format, bool across)

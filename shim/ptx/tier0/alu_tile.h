@@ -86,6 +86,13 @@ ALWAYS f32xn load(const f32 *p)
 }
 ALWAYS void store(f32 *p, f32xn v) { memcpy(p, &v, sizeof v); }
 
+/* f32_canon() of each. */
+ALWAYS f32xn canon(f32xn v)
+{
+    const s32xn is_number = v == v;
+    return (f32xn)(((s32xn)v & is_number) | (~is_number & 0x7fffffff));
+}
+
 /* Eight sums have names of their own, as compilers keep what is indexed in memory. */
 #define EACH_SUM(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
 
@@ -105,7 +112,9 @@ ALWAYS void multiply_rows(enum step how, f32 *sum, const f32 *a, const f32 *b, u
     EACH_SUM(STORE)
 #undef ROW_OF
 #undef AT
+#undef LOAD
 #undef STEP
+#undef STORE
 }
 
 /* The eight columns that wider vectors leave. */
@@ -150,16 +159,20 @@ static inline void multiply(enum step how, f32 *sum, const f32 *a, const f32 *b,
 }
 
 /* The same for the fragments of a warp's 16 rows, in which every lane has a row and a column of its own:
- * sum[4 * (c / 8) + 2 * half + odd][lane] += A[8 * half + lane / 4][k] * B[k][8 * (c / 8) + 2 * (lane % 4) + odd].
+ * to[4 * (c / 8) + 2 * half + odd][lane] = from[the same][lane] + the sum over k of
+ * A[8 * half + lane / 4][k] * B[k][8 * (c / 8) + 2 * (lane % 4) + odd].
  * quads: of each k, A's column with every row four times; b: of each k, of each eight columns the even ones first. */
-ALWAYS void multiply_lanes_by(enum step how, f32 *sum, const f32 *quads, const f32 *b, unsigned n, unsigned k)
+ALWAYS void multiply_lanes_by(enum step how, f32 *const *to, const f32 *const *from, const f32 *quads, const f32 *b,
+                              unsigned n, unsigned k)
 {
     /* The sums x of a time: vectors of a register, registers of both halves, groups of four columns, as many as fit. */
-    enum { VECTORS = 32 / WIDTH, HALVES = VECTORS < 8 ? 2 : 1, GROUPS = 8 / (VECTORS * HALVES) };
+    enum { VECTORS = 32 / WIDTH, HALVES = VECTORS < 4 ? 2 : 1, GROUPS = 8 / (VECTORS * HALVES) };
 #define HALF_OF(x) ((x) / VECTORS % HALVES + half)
 #define GROUP_OF(x) ((x) / (VECTORS * HALVES))
 #define LANE_OF(x) ((x) % VECTORS * WIDTH)
-#define AT(x) (sum + (c / 8 * 4 + (c / 4 + GROUP_OF(x)) % 2 + 2 * HALF_OF(x)) * LIR_LANES + LANE_OF(x))
+#define SUM_OF(x) (c / 8 * 4 + (c / 4 + GROUP_OF(x)) % 2 + 2 * HALF_OF(x))
+#define LOAD(x) f32xn s##x = load(from[SUM_OF(x)] + LANE_OF(x));
+#define STORE(x) store(to[SUM_OF(x)] + LANE_OF(x), how == STEP_PAIRS ? s##x : canon(s##x));
 #define STEP(x) s##x = step(how, load(line + HALF_OF(x) * LIR_LANES + LANE_OF(x)), GROUP_OF(x) ? second : first, s##x);
     for (unsigned c = 0; c < n; c += 4 * GROUPS)
         for (unsigned half = 0; half < 2; half += HALVES) {
@@ -174,18 +187,19 @@ ALWAYS void multiply_lanes_by(enum step how, f32 *sum, const f32 *quads, const f
 #undef HALF_OF
 #undef GROUP_OF
 #undef LANE_OF
-#undef AT
+#undef SUM_OF
 #undef LOAD
 #undef STEP
 #undef STORE
 }
 
-static inline void multiply_lanes(enum step how, f32 *sum, const f32 *quads, const f32 *b, unsigned n, unsigned k)
+static inline void multiply_lanes(enum step how, f32 *const *to, const f32 *const *from, const f32 *quads, const f32 *b,
+                                  unsigned n, unsigned k)
 {
     switch (how) {
-    case STEP_EXACT: multiply_lanes_by(STEP_EXACT, sum, quads, b, n, k); break;
-    case STEP_FLOAT: multiply_lanes_by(STEP_FLOAT, sum, quads, b, n, k); break;
-    case STEP_PAIRS: multiply_lanes_by(STEP_PAIRS, sum, quads, b, n, k); break;
+    case STEP_EXACT: multiply_lanes_by(STEP_EXACT, to, from, quads, b, n, k); break;
+    case STEP_FLOAT: multiply_lanes_by(STEP_FLOAT, to, from, quads, b, n, k); break;
+    case STEP_PAIRS: multiply_lanes_by(STEP_PAIRS, to, from, quads, b, n, k); break;
     }
 }
 

@@ -46,7 +46,7 @@ static void multiply_bits(f32 *sum, const struct matrix *ma, const uint8_t *raw,
         }
 }
 
-/* Sums of a register that come in. */
+/* Sums of a register that come in, where they are not added to at once. */
 static void load_sums(struct t0_warp *w, const struct lir_tile *x, f32 *sum, unsigned nd, bool half)
 {
     for (unsigned reg = 0; reg < nd; reg++) {
@@ -83,6 +83,29 @@ static void store_sums(struct t0_warp *w, const struct lir_tile *x, const f32 *s
         else
             WRITE(u32, d, f32_bits(f32_canon(s[l])));
     }
+}
+
+/* Where sums come from and go to: the registers themselves ... */
+static void point_at_registers(struct t0_warp *w, const struct lir_tile *x, unsigned nd, bool add, f32 **to,
+                               const f32 **from)
+{
+    static const f32 zeros[LIR_LANES] __attribute__((aligned(64)));
+    const uint32_t *rows = LIR_AT(w->block->image, operands, uint32_t) + x->first;
+    for (unsigned reg = 0; reg < nd; reg++) {
+        to[reg] = ROW(f32, rows[reg]);
+        from[reg] = add ? CROW(f32, rows[nd + reg]) : zeros;
+    }
+}
+/* ... or sums beside them. */
+static void point_at_sums(struct t0_warp *w, const struct lir_tile *x, f32 *sum, bool add, f32 **to, const f32 **from)
+{
+    const unsigned n = x->p[1];
+    if (add)
+        load_sums(w, x, sum, lir_wg_sums(x), x->p[3] >> 16 == LIR_TILE_F16);
+    else
+        memset(sum, 0, 16 * n * sizeof *sum);
+    for (unsigned reg = 0; reg < n / 2; reg++)
+        from[reg] = to[reg] = sum + reg * LIR_LANES;
 }
 
 /* The warp's 16 rows of A; k: how many 32 bits of each. */
@@ -129,14 +152,14 @@ static void read_columns(const struct lir_tile *x, struct scratch *s, const stru
 {
     const bool across = x->p[0] & LIR_WG_TRANS_B, minus = x->p[0] & LIR_WG_NEG_B;
     const u64 wanted = 1 | (u64)across << 1 | (u64)minus << 2 | (u64)format << 8 | (u64)n << 16 | (u64)k << 32;
-    const bool same = s->known == wanted;
-    s->known = 0; /* what raises leaves half of the bytes */
-    if (gather_rows(m, s->right, n, k, format, across) || !same) {
-        widen_right(s->b, s->right, n, k, n, format, across);
-        if (minus)
-            negate(s->b, n * k);
-        part_columns(s->b, n * k);
-    }
+    if (s->known == wanted && is_gathered(m, s->right, across ? k : n, (across ? n : k) / per_chunk(format), across))
+        return;
+    s->known = 0; /* what raises leaves half of the chunks */
+    gather_rows(m, s->right, n, k, format, across);
+    widen_right(s->b, s->right, n, k, n, format, across);
+    if (minus)
+        negate(s->b, n * k);
+    part_columns(s->b, n * k);
     s->known = wanted;
 }
 
@@ -158,6 +181,8 @@ HANDLER(WGMMA)
     const bool add = T0_PRED(w, t0_tile_row(w, x, rs)) >> lane & 1;
     const bool pairs = whole && !sparse && format != LIR_TILE_B1;
     unsigned fa = format, fb = x->p[3] >> 8 & 255, k = x->p[2];
+    const f32 *from[128];
+    f32 *to[128];
     struct scratch *s = t0_scratch(w, i);
     struct matrix mb = open_matrix(w, i, t0_tile_u64(w, x, rb, lane), false), ma = mb;
     w->at = i;
@@ -165,10 +190,11 @@ HANDLER(WGMMA)
         collect(w, x, ra, s->raw);
     else
         ma = open_matrix(w, i, t0_tile_u64(w, x, ra, lane), false);
-    if (add && (!whole || adds_in_place(x, pairs)))
-        load_sums(w, x, s->sum, nd, fd == LIR_TILE_F16);
+    const bool direct = MASK == ~0u && (fd == LIR_TILE_F32 || adds_in_place(x, pairs));
+    if (direct)
+        point_at_registers(w, x, nd, add, to, from);
     else
-        memset(s->sum, 0, 16 * n * sizeof *s->sum);
+        point_at_sums(w, x, s->sum, add && (!whole || adds_in_place(x, pairs)), to, from);
     if (format == LIR_TILE_B1) {
         multiply_bits(s->a, a_regs ? NULL : &ma, s->raw, &mb, n, w->index % 4 * 16);
         to_lanes(s->sum, s->a, n);
@@ -187,7 +213,8 @@ HANDLER(WGMMA)
             negate(s->a, 16 * k);
         read_columns(x, s, &mb, n, k, fb);
         repeat_rows(s->quads, s->a, k);
-        multiply_lanes(step_of(fa), s->sum, s->quads, s->b, n, k);
+        multiply_lanes(step_of(fa), to, from, s->quads, s->b, n, k);
     }
-    store_sums(w, x, s->sum, nd, add, pairs);
+    if (!direct)
+        store_sums(w, x, s->sum, nd, add, pairs);
 }
