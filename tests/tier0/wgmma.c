@@ -323,12 +323,54 @@ static void type(unsigned a, bool sparse)
     check(good == tried, "%s%s: %u of %u random products", types[a].name, sparse ? ", sparse" : "", good, tried);
 }
 
+/* The same descriptors again: after B's first column has changed, as another type, and with its sign turned. What a
+ * warp has widened serves the next only as long as it is the same. */
+static void again(void)
+{
+    static const char *const how[] = {"f16.f16 {",   ", 1, 1, 0, 0", "f16.f16 {",   ", 1, 1, 0, 0",
+                                      "bf16.bf16 {", ", 1, 1, 0, 0", "bf16.bf16 {", ", 1, -1, 0, 0"};
+    struct args a = {result, words, 0};
+    size_t n = 0;
+    PUT("%s.reg .b32 %%z<16>; .shared .align 1024 .b8 s[8192];\n"
+        "mov.u32 %%r2, s; shl.b32 %%r3, %%r1, 2; add.u32 %%r4, %%r2, %%r3; mov.u32 %%r5, 0;\n"
+        "F: st.shared.u32 [%%r4], 0x3c003c00; add.u32 %%r4, %%r4, 512; add.u32 %%r5, %%r5, 1;\n"
+        "setp.lt.u32 %%p1, %%r5, 16; @%%p1 bra F; fence.proxy.async; bar.sync 0; shr.u32 %%r7, %%r2, 4;\n"
+        "cvt.u64.u32 %%rd5, %%r7; or.b64 %%rd5, %%rd5, 0x1000080000; add.u64 %%rd6, %%rd5, 256;\n"
+        "setp.ne.u32 %%p2, 0, 0; setp.ne.u32 %%p3, %%r1, 0; mul.wide.u32 %%rd4, %%r1, 64;\n"
+        "add.u64 %%rd4, %%rd4, %%rd30;\n",
+        HEAD ENTRY("k"));
+    for (unsigned k = 0; k < 4; k++)
+        PUT("%s wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k16.f32.%s%%z%u, %%z%u, %%z%u, %%z%u}, "
+            "%%rd5, %%rd6, %%p2%s;\nwgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; bar.sync 0;\n",
+            k == 1 ? "@%p3 bra G; st.shared.u32 [%r2+4096], 0x40004000; fence.proxy.async; G: bar.sync 0;\n" : "",
+            how[2 * k], 4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3, how[2 * k + 1]);
+    for (unsigned k = 0; k < 16; k++)
+        PUT("st.global.u32 [%%rd4+%u], %%z%u;\n", 4 * k, k);
+    PUT(END);
+    if (!t0t_once(text_of, "k", 1, THREADS, &a, NULL))
+        return;
+    for (unsigned t = 0; t < THREADS; t++)
+        for (unsigned k = 0; k < 16; k++) {
+            const bool first = t % 4 == 0 && k % 2 == 0;                             /* column */
+            const float small = first ? 14 * 0x1p-14f + 2 * 0x1p-6f : 16 * 0x1p-14f; /* 0x3c00 is 2^-7 */
+            const float want[] = {16, first ? 18 : 16, small, -small};
+            float got;
+            memcpy(&got, &result[16 * t + k], sizeof got);
+            if (got != want[k / 4]) {
+                check(false, "again: thread %u register %u is %g, want %g", t, k, (double)got, (double)want[k / 4]);
+                return;
+            }
+        }
+    check(true, "the same descriptors again");
+}
+
 int main(void)
 {
     for (unsigned a = 0; a < TYPES; a++)
         for (unsigned sparse = 0; sparse < 2; sparse++)
             type(a, sparse);
     type(B1, false);
+    again();
     expect_fault(
         "a descriptor outside shared memory",
         KERNEL(".reg .b32 %z<4>; mov.u64 %rd5, 0x3fff; "
