@@ -211,8 +211,9 @@ ASAN_MAKE = OPT="$(LIGHT)" $(MAKE) --no-print-directory B=$B/asan $(if $(HAS_FUZ
             -fno-sanitize-recover=undefined"
 # The same programs under sanitizers; the end-to-end scripts stay with the plain build, whose processes
 # are strangers' binaries. SAN_MATHS: folders of the maths libraries' tests, whose programs go through the facades.
-SAN_TESTS = $(TEST_PROG) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f) \
-            $(addprefix tests/sanitize/maths.sh:,$(SAN_MATHS))
+# The longest are first.
+SAN_TESTS = $(addprefix tests/sanitize/maths.sh:,$(SAN_MATHS)) $(TEST_PROG) \
+            $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f)
 .PHONY: san-run
 san-run: $(filter $B/%,$(call programs,$(SAN_TESTS))) \
          $(if $(SAN_MATHS),lib $B/tests/snippets/linked)

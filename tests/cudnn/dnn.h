@@ -56,6 +56,8 @@ static inline unsigned to_half(double v, int digits) /* numbers that it holds ex
     unsigned sign = signbit(v) ? 0x8000 : 0;
     if (v == 0)
         return sign;
+    if (!isfinite(v))
+        return isnan(v) ? 0x7fff : sign | 0x7fffu >> digits << digits;
     double m = frexp(fabs(v), &e);
     e += bias - 1;
     if (e <= 0)

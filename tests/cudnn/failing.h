@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../shim/sanitize.h"
+
 static uintptr_t low[16], high[16];
 static int libraries;
 static long counted, failing;
@@ -30,7 +32,7 @@ static bool fails(const void *caller)
     return false;
 }
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
-#if !defined(__SANITIZE_ADDRESS__)
+#if !CUMU_ASAN
 void *malloc(size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size); }
 void *calloc(size_t n, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, size); }
 void *realloc(void *p, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(p, size); }

@@ -1,7 +1,6 @@
 /* cuDNN's graph interface with what is wrong: attributes of every name, type and count; graphs that fit nowhere;
  * damaged texts; memory that runs out. Answers are errors, and nothing crashes. */
 #define _GNU_SOURCE
-#include "../../shim/sanitize.h"
 #include "failing.h"
 #include "graph.h"
 
