@@ -220,7 +220,7 @@ san-run: $(filter $B/%,$(call programs,$(SAN_TESTS))) \
 	$QB=$B CC="$(CC)" SAN="$(SAN)" sh tests/run $B/test-logs $(call selected,$(SAN_TESTS))
 # They see into cumu and not into what it compiles: fewer kernels go through a compiler, as many through the emitters.
 check-asan:
-	+$QTIER1_EVERY=4 FLOW_COUNT=80 FLOW_SEED=1001 MUT_FLAGS=-O0 \
+	+$QTIER1_EVERY=4 FLOW_COUNT=80 FLOW_LIGHT=1 FLOW_SEED=1001 MUT_FLAGS=-O0 \
 	  ASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(ASAN_MAKE) \
 	  SAN_MATHS="snippets maths $(addprefix cu,blas blaslt solver sparse dnn pti)" san-run
