@@ -82,16 +82,16 @@ static int add_kernels(struct memcheck_options *o, const char *sign, const char 
 }
 
 /* compute-sanitizer took a value of it, by = or as the next word, and takes none today. */
+static const char unused_option[] = "--track-unused-memory";
 static int track_unused(struct memcheck_options *o, int argc, char **argv, int *i)
 {
-    static const char name[] = "--track-unused-memory";
-    const size_t n = sizeof name - 1;
+    const size_t n = sizeof unused_option - 1;
     const char *next = *i + 1 < argc ? argv[*i + 1] : "";
     const bool word = !argv[*i][n] && (!strcmp(next, "yes") || !strcmp(next, "no"));
     const char *value = argv[*i][n] ? argv[*i] + n + 1 : word ? next : "yes";
     *i += word;
     if (!among(value, "yes", "no", NULL))
-        return cumu_usage(&cumu_verb_memcheck, "%s wants yes or no", name);
+        return cumu_usage(&cumu_verb_memcheck, "%s wants yes or no", unused_option);
     o->unused = !strcmp(value, "yes");
     return 0;
 }
@@ -177,7 +177,7 @@ static int parse(struct memcheck_options *o, int argc, char **argv)
         bool known = !strcmp(argv[i], "--xml");
         o->xml |= known;
         const size_t n = strcspn(argv[i], "=");
-        if (n == strlen("--track-unused-memory") && !strncmp(argv[i], "--track-unused-memory", n)) {
+        if (n == sizeof unused_option - 1 && !strncmp(argv[i], unused_option, n)) {
             status = track_unused(o, argc, argv, &i);
             continue;
         }

@@ -592,16 +592,19 @@ static bool enqueue(struct job *j)
     return served;
 }
 
+static void let_go(const struct list *l, const struct cumu_func *f)
+{
+    for (struct job *j = l->first; j; j = j->next)
+        if (j->f == f)
+            j->f = NULL;
+}
+
 /* f's jobs are called off; whether one is in use, which may wait for its next turn again after that. Lock held. */
 static bool call_off(struct cumu_func *f)
 {
     bool busy = false;
-    for (struct job *j = queue.first; j; j = j->next)
-        if (j->f == f)
-            j->f = NULL;
-    for (struct job *j = later.first; j; j = j->next)
-        if (j->f == f)
-            j->f = NULL;
+    let_go(&queue, f);
+    let_go(&later, f);
     for (struct job **at = &ready, *j; (j = *at);)
         if (j->f == f) {
             *at = j->next;

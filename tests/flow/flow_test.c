@@ -5,8 +5,8 @@
  * FLOW_SECONDS=n goes on for that long, from seed FLOW_SEED on; FLOW_COUNT=n runs so many kernels.
  * By default they run on all back ends, but one in eight on tier 1's second widest vectors and one
  * in thirty on the narrowest; FLOW_WAYS=0134 chooses back ends, which then run all kernels, by
- * number (enum way). FLOW_LIGHT=1 compiles
- * objects without optimisation, FLOW_JOBS=n many at a time; FLOW_KEEP=folder keeps the reduced PTX;
+ * number (enum way). Half of the objects are compiled without
+ * optimisation, with FLOW_LIGHT=1 all of them, FLOW_JOBS=n many at a time; FLOW_KEEP=folder keeps the reduced PTX;
  * FLOW_PRINT=1 prints FLOW_SEED's. */
 #include <signal.h>
 #include <stdlib.h>

@@ -239,11 +239,12 @@ void host_memcheck_leaks(MUcontext ctx)
 /* At the end of the process, after the program's own functions for it. */
 static __attribute__((destructor)) void at_exit(void) { host_memcheck_leaks(NULL); }
 
-/* Contexts may touch other devices' memory once they have said so. */
+/* Contexts may touch other devices' memory once they have said so, and stream-ordered memory while it lives. */
 static bool is_reachable(const struct host_block *b, const struct host_memcheck_run *r)
 {
-    return !b->one_device || b->ctx->device == r->ctx->device ||
-           __atomic_load_n(&r->ctx->peer[b->ctx->device->ordinal], __ATOMIC_RELAXED);
+    return (!b->one_device || b->ctx->device == r->ctx->device ||
+            __atomic_load_n(&r->ctx->peer[b->ctx->device->ordinal], __ATOMIC_RELAXED)) &&
+           (!b->life || host_life_holds(b->life, r->order));
 }
 
 /* Mappings side by side are as good as one, and their rights change. */
@@ -278,8 +279,7 @@ bool host_memcheck_allowed(void *run, uint64_t address, uint32_t size, enum t0_a
         const struct host_block *b = &live[at - 1];
         const uint64_t offset = address - b->base;
         mapped = b->kind == HOST_MEM_MAPPED && offset < b->size;
-        in = !mapped && offset < b->size && size <= b->size - offset && is_reachable(b, r) &&
-             (!b->life || host_life_holds(b->life, r->order));
+        in = !mapped && offset < b->size && size <= b->size - offset && is_reachable(b, r);
         if (in && !b->in_heap) {
             last.epoch = epoch;
             last.serial = b->life ? r->serial : 0;
@@ -314,7 +314,7 @@ bool host_memcheck_range(void *run, uint64_t address, uint64_t *base, uint64_t *
     const size_t at = behind((uintptr_t)address);
     struct host_block *b = at ? &live[at - 1] : NULL;
     if (b && address - b->base < b->size && b->kind != HOST_MEM_MAPPED && !b->in_heap && is_reachable(b, r) &&
-        (!b->life || host_life_holds(b->life, r->order)) && is_written(b)) {
+        is_written(b)) {
         found = true;
         *base = b->base;
         *size = b->size;

@@ -75,11 +75,10 @@ static bool may_access(struct t0_warp *w, const struct lir_insn *i, unsigned lan
     const struct t0_texture *t = t0_texture_object(T0_U64(w, i->a)[lane], true);
     char title[80], where[100], limit[100];
     struct t0_spot s;
-    snprintf(title, sizeof title, "Invalid __surface__ %s", kind);
-    if (!t)
-        return report_object(w, i, lane, title);
-    if (is_gone(w->block->grid->watch, t))
-        return report_gone(w, i, lane, title, t);
+    if (!t || is_gone(w->block->grid->watch, t)) {
+        snprintf(title, sizeof title, "Invalid __surface__ %s", kind);
+        return t ? report_gone(w, i, lane, title, t) : report_object(w, i, lane, title);
+    }
     t0_surface_locate(w, i, lane, t, &s);
     if (!s.misaligned && !s.traps)
         return true;
