@@ -471,7 +471,7 @@ struct t0_race *t0_race_new(const struct t0_grid *g, uint32_t op)
     r->grid = g;
     r->op = op;
     if (g)
-        r->global = race_global_new((uint64_t)g->grid[0] * g->grid[1] * g->grid[2], t0_cluster_size(g));
+        r->global = race_global_new((uint64_t)g->grid[0] * g->grid[1] * g->grid[2]);
     return r;
 }
 

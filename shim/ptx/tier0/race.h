@@ -81,7 +81,7 @@ void race_cells_free(struct race_block *r);
 /* ---- race_global.c ---------------------------------------------------------------------------- */
 
 struct race_global;
-struct race_global *race_global_new(uint64_t blocks, uint32_t cluster); /* NULL: nothing is looked at */
+struct race_global *race_global_new(uint64_t blocks); /* NULL: nothing is looked at */
 void race_global_free(struct race_global *g);
 struct race_access {
     uint64_t address;
@@ -109,7 +109,7 @@ void race_global_release(struct race_global *g, uint64_t block, uint64_t address
 uint64_t race_global_seen(struct race_global *g, uint64_t address); /* the count of the last release there */
 bool race_global_anywhere(const struct race_global *g);             /* whether somebody has released so */
 /* The launch is over: what it did goes to race_history_add. */
-void race_global_close(struct t0_race *r, const struct race_global *g);
+void race_global_close(struct t0_race *r, struct race_global *g);
 
 /* ---- race_history.c --------------------------------------------------------------------------- */
 
@@ -120,19 +120,21 @@ static inline unsigned race_class(enum t0_access_kind kind, bool strong)
     return (kind == T0_READS ? 0 : 1) + (strong ? 2 : 0); /* reads, writes, strong reads, strong writes */
 }
 struct race_first { /* the first access */
-    uint32_t pc;
     uint64_t block;
+    uint32_t pc;
     uint16_t thread;
     uint8_t kind;
-    bool set;
 };
 struct race_use {
-    uint64_t chunk; /* number of it in the address space */
-    struct race_first first[RACE_CLASSES];
-    uint64_t bits[RACE_CLASSES][RACE_CHUNK / 64]; /* bytes */
+    uint64_t chunk;  /* number of it in the address space */
+    uint8_t classes; /* a bit each; what is kept of the others is not set */
+    struct race_part {
+        struct race_first first;
+        uint64_t bits[RACE_CHUNK / 64]; /* bytes */
+    } part[RACE_CLASSES];
 };
-/* Holds a use to those of others before, and keeps it. */
-void race_history_add(struct t0_race *r, const struct race_use *u);
+/* Holds uses to those of others before, and keeps them. */
+void race_history_add(struct t0_race *r, const struct race_use *u, unsigned count);
 /* Whether two operations are told as one: launches of one kernel are. */
 bool race_history_alike(uint32_t a, uint32_t b);
 bool race_history_place(uint32_t op, const struct race_place *from, struct t0_place *to, const char **copy);

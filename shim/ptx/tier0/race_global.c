@@ -11,25 +11,45 @@
 enum { BUCKETS = 1 << 14, WORDS_WATCHED = 1 << 14 };
 struct race_global {
     uint64_t serial; /* unique */
-    uint64_t blocks;
-    uint32_t cluster;
     _Atomic uint64_t releases;
     _Atomic uint64_t *released;                  /* of each block: the count of its last one */
+    uint64_t blocks;                             /* of those at most */
     _Atomic uint64_t at[WORDS_WATCHED];          /* of words, by hash: of the last one there */
     _Atomic(struct race_page *) bucket[BUCKETS]; /* pages only ever come */
+    _Atomic(struct race_page *) pages;           /* all of them */
+    struct race_global *next;
 };
 
-struct race_global *race_global_new(uint64_t blocks, uint32_t cluster)
+/* Those of launches that are over, empty: a short launch would cost less than to make one, and to look at all of it. */
+enum { SPARES = 4 };
+static struct race_global *spare;
+static unsigned spares;
+static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t hash(uint64_t n) { return n * 0x9e3779b97f4a7c15u >> 32; }
+
+struct race_global *race_global_new(uint64_t blocks)
 {
-    struct race_global *g = blocks < UINT32_MAX ? calloc(1, sizeof *g) : NULL;
-    static _Atomic uint64_t serial;
-    if (!g)
+    static uint64_t serial;
+    struct race_global *g = NULL;
+    if (blocks >= UINT32_MAX)
         return NULL;
-    g->serial = ++serial;
-    g->blocks = blocks;
-    g->cluster = cluster;
-    g->released = calloc(blocks, sizeof *g->released);
-    if (g->released)
+    pthread_mutex_lock(&spare_lock);
+    const uint64_t number = ++serial;
+    if ((g = spare)) {
+        spare = g->next;
+        spares--;
+    }
+    pthread_mutex_unlock(&spare_lock);
+    if (!g && !(g = calloc(1, sizeof *g)))
+        return NULL;
+    g->serial = number;
+    if (g->blocks < blocks) {
+        free((void *)g->released);
+        g->released = calloc(blocks, sizeof *g->released);
+        g->blocks = g->released ? blocks : 0;
+    }
+    if (g->blocks >= blocks)
         return g;
     free(g);
     return NULL;
@@ -39,16 +59,30 @@ void race_global_free(struct race_global *g)
 {
     if (!g)
         return;
-    for (unsigned k = 0; k < BUCKETS; k++)
-        for (struct race_page *p = g->bucket[k], *next; p; p = next) {
-            next = p->next;
-            race_page_drop(p);
-        }
+    for (struct race_page *p = g->pages, *next; p; p = next) {
+        next = p->beside;
+        g->bucket[hash(p->number) % BUCKETS] = NULL;
+        race_page_drop(p);
+    }
+    g->pages = NULL;
+    if (g->releases) {
+        memset((void *)g->released, 0, g->blocks * sizeof *g->released);
+        memset((void *)g->at, 0, sizeof g->at);
+        g->releases = 0;
+    }
+    pthread_mutex_lock(&spare_lock);
+    const bool keeps = spares < SPARES;
+    if (keeps) {
+        g->next = spare;
+        spare = g;
+        spares++;
+    }
+    pthread_mutex_unlock(&spare_lock);
+    if (keeps)
+        return;
     free((void *)g->released);
     free(g);
 }
-
-static uint64_t hash(uint64_t n) { return n * 0x9e3779b97f4a7c15u >> 32; }
 
 static struct race_page *find_page(struct race_global *g, uint64_t number)
 {
@@ -67,8 +101,12 @@ static struct race_page *find_page(struct race_global *g, uint64_t number)
             fresh->number = number;
         }
         fresh->next = first;
-        if (atomic_compare_exchange_strong(bucket, &first, fresh))
-            return fresh;
+        if (!atomic_compare_exchange_strong(bucket, &first, fresh))
+            continue;
+        fresh->beside = g->pages;
+        while (!atomic_compare_exchange_weak(&g->pages, &fresh->beside, fresh))
+            ;
+        return fresh;
     }
 }
 
@@ -186,21 +224,19 @@ static void visit(struct t0_race *r, struct race_global *g, struct race_block *b
     set_write(w, now);
 }
 
-/* What other launches are held to (race_history.c). */
-static void note_first(struct race_page *p, uint32_t word, const struct stamp *now, const struct race_block *b)
+/* The page's bytes that this class of accesses has used, which other launches are held to (race_history.c). */
+static inline uint64_t *note_use(struct race_page *p, uint32_t word, const struct stamp *now,
+                                 const struct race_block *b)
 {
-    struct race_first *f = &p->first[word / CHUNK_WORDS][race_class((enum t0_access_kind)now->kind, now->strong)];
-    if (!f->set)
-        *f = (struct race_first){now->pc, now->block - 1 + now->slot / b->per_block,
-                                 (uint16_t)(now->slot % b->per_block), now->kind, true};
-}
-
-/* bytes: of the word, a bit each. */
-static void note_use(struct race_page *p, uint32_t word, const struct stamp *now, const struct race_block *b,
-                     unsigned bytes)
-{
-    p->used[race_class((enum t0_access_kind)now->kind, now->strong)][word / 16] |= (uint64_t)bytes << 4 * (word % 16);
-    note_first(p, word, now, b);
+    const unsigned class = race_class((enum t0_access_kind)now->kind, now->strong), chunk = word / CHUNK_WORDS;
+    bool first = false;
+    uint64_t *used = p->classes[chunk] >> class & 1 ? p->used[class] : race_page_use(p, chunk, class, &first);
+    if (first)
+        p->first[chunk][class] = (struct race_first){.block = now->block - 1 + now->slot / b->per_block,
+                                                     .pc = now->pc,
+                                                     .thread = (uint16_t)(now->slot % b->per_block),
+                                                     .kind = now->kind};
+    return used;
 }
 
 static inline struct race_page *page_of(struct race_global *g, struct race_block *b, uint64_t number)
@@ -251,11 +287,9 @@ static inline bool are_settled(const struct race_global *g, const struct race_pa
 static void visit_word(struct t0_race *r, struct race_global *g, struct race_block *b, const struct race_access *a,
                        struct race_page *p, uint32_t word, const struct stamp *now, unsigned bytes)
 {
-    if (!race_page_used(p, word / CHUNK_WORDS))
-        race_page_begin(p, word / CHUNK_WORDS);
+    note_use(p, word, now, b)[word / 16] |= (uint64_t)bytes << 4 * (word % 16);
     race_page_divide(p, word / ROW_WORDS);
     struct word *w = race_page_split(p, word / UNIT_WORDS);
-    note_use(p, word, now, b, bytes);
     if (now->kind != T0_READS)
         unsettle(p, word, 1);
     if (!w)
@@ -299,14 +333,14 @@ void race_global_access(struct t0_race *r, struct race_global *g, struct race_bl
         if (now.kind == T0_READS && !now.strong && at % (4 * PAGE_WORDS) + a->size <= 4 * PAGE_WORDS &&
             are_settled(g, p, at, end - at))
             return;
-        pthread_mutex_lock(&p->lock);
+        race_page_lock(p);
         do {
             const uint64_t from = at < a->address ? a->address : at, to = at + 4 < end ? at + 4 : end;
             const uint32_t word = at / 4 % PAGE_WORDS;
             visit_word(r, g, b, a, p, word, &now, (1u << (to - at)) - (1u << (from - at)));
             at += 4;
         } while (at < end && at / 4 % PAGE_WORDS);
-        pthread_mutex_unlock(&p->lock);
+        race_page_unlock(p);
     }
 }
 
@@ -348,7 +382,6 @@ static void use_page(struct t0_race *r, struct race_global *g, struct race_block
     enum { UNIT = 4 * UNIT_WORDS, ROW = 4 * ROW_WORDS };
     const unsigned shift = (unsigned)__builtin_ctz(a->size);
     const bool reads = now->kind == T0_READS;
-    uint64_t *used = p->used[race_class((enum t0_access_kind)now->kind, now->strong)];
     struct race_access one = *a;
     for (uint64_t next; at < end; at = next) {
         const uint32_t word = at / 4 % PAGE_WORDS, lane = (uint32_t)(at - a->address) >> shift;
@@ -357,13 +390,11 @@ static void use_page(struct t0_race *r, struct race_global *g, struct race_block
         next = next < end ? next : end;
         now->slot = (uint16_t)(a->slot + lane);
         now->silent = a->silent >> (a->lane + lane) & 1;
-        if (!race_page_used(p, word / CHUNK_WORDS))
-            race_page_begin(p, word / CHUNK_WORDS);
+        uint64_t *used = note_use(p, word, now, b);
         struct word *row = &p->row[word / ROW_WORDS];
         if (word % ROW_WORDS == 0 && end - at >= ROW && (at - a->address) % a->size == 0 && !row->words &&
             is_uniform(a, a->lane + lane, ROW >> shift) && use_unit(g, b, row, now, shift)) {
             used[word / 16] = used[word / 16 + 1] = UINT64_MAX;
-            note_first(p, word, now, b);
             if (!reads)
                 unsettle(p, word, ROW_WORDS);
             else if (is_settled(g, row, now))
@@ -375,7 +406,6 @@ static void use_page(struct t0_race *r, struct race_global *g, struct race_block
         if (next - at == UNIT && (at - a->address) % a->size == 0 && is_uniform(a, a->lane + lane, UNIT >> shift) &&
             use_unit(g, b, u, now, shift)) {
             used[word / 16] |= (uint64_t)UINT32_MAX << 4 * (word % 16);
-            note_first(p, word, now, b);
             if (!reads)
                 unsettle(p, word, UNIT_WORDS);
             else if (is_settled(g, u, now))
@@ -407,9 +437,9 @@ void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct r
             return;
         if (now.kind == T0_READS && !now.strong && are_settled(g, p, at, next - at))
             continue;
-        pthread_mutex_lock(&p->lock);
+        race_page_lock(p);
         use_page(r, g, b, a, p, at, next, &now);
-        pthread_mutex_unlock(&p->lock);
+        race_page_unlock(p);
     }
 }
 
@@ -433,21 +463,62 @@ uint32_t race_global_unsettled(struct race_global *g, struct race_block *b, cons
     return left;
 }
 
-static void close_chunk(struct t0_race *r, const struct race_page *p, unsigned chunk)
+static void close_page(struct t0_race *r, const struct race_page *p)
 {
-    struct race_use u = {.chunk = (p->number * PAGE_WORDS * 4) / RACE_CHUNK + chunk};
-    for (unsigned class = 0; class < RACE_CLASSES; class ++) {
-        u.first[class] = p->first[chunk][class];
-        memcpy(u.bits[class], &p->used[class][chunk * CHUNK_WORDS / 16], sizeof u.bits[class]);
+    struct race_use use[PAGE_CHUNKS];
+    unsigned n = 0;
+    for (unsigned chunk = 0; chunk < PAGE_CHUNKS; chunk++) {
+        struct race_use *u = &use[n];
+        if (!(u->classes = p->classes[chunk]))
+            continue;
+        u->chunk = p->number * PAGE_CHUNKS + chunk;
+        for (unsigned class = 0; class < RACE_CLASSES; class ++)
+            if (u->classes >> class & 1) {
+                u->part[class].first = p->first[chunk][class];
+                memcpy(u->part[class].bits, &p->used[class][chunk * CHUNK_WORDS / 16], sizeof u->part[class].bits);
+            }
+        n++;
     }
-    race_history_add(r, &u);
+    race_history_add(r, use, n);
 }
 
-void race_global_close(struct t0_race *r, const struct race_global *g)
+/* Merges lists in the order of addresses: blocks make their pages in any order, and reports shall not depend on it. */
+static struct race_page *merge(struct race_page *a, struct race_page *b)
 {
-    for (unsigned k = 0; k < BUCKETS; k++)
-        for (const struct race_page *p = g->bucket[k]; p; p = p->next)
-            for (unsigned c = 0; c < PAGE_CHUNKS; c++)
-                if (race_page_used(p, c))
-                    close_chunk(r, p, c);
+    struct race_page *first = NULL, **end = &first;
+    while (a && b) {
+        struct race_page **less = a->number < b->number ? &a : &b;
+        *end = *less;
+        *less = (*less)->beside;
+        end = &(*end)->beside;
+    }
+    *end = a ? a : b;
+    return first;
+}
+
+static struct race_page *sort_pages(struct race_page *left)
+{
+    enum { LISTS = 48 }; /* the k-th has 1 << k pages, or none */
+    struct race_page *list[LISTS] = {NULL}, *all = NULL;
+    while (left) {
+        struct race_page *p = left;
+        unsigned k = 0;
+        left = left->beside;
+        p->beside = NULL;
+        for (; list[k]; k++) {
+            p = merge(list[k], p);
+            list[k] = NULL;
+        }
+        list[k] = p;
+    }
+    for (unsigned k = 0; k < LISTS; k++)
+        all = merge(list[k], all);
+    return all;
+}
+
+void race_global_close(struct t0_race *r, struct race_global *g)
+{
+    g->pages = sort_pages(g->pages);
+    for (const struct race_page *p = g->pages; p; p = p->beside)
+        close_page(r, p);
 }

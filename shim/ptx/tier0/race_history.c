@@ -154,31 +154,40 @@ static bool is_ordered(uint32_t before, uint32_t now)
 /* Hazards of two uses, entered as those of the one that is over now. */
 static void compare(struct t0_race *r, const struct record *before, const struct race_use *now)
 {
-    for (unsigned x = 0; x < RACE_CLASSES; x++)
-        for (unsigned y = 0; y < RACE_CLASSES; y++) {
-            uint64_t bytes = 0;
-            for (unsigned k = 0; k < WORDS && clashing[x] >> y & 1; k++)
-                bytes += (unsigned)__builtin_popcountll(before->use.bits[x][k] & now->bits[y][k]);
-            if (!bytes)
-                continue;
-            const struct race_first *a = &before->use.first[x], *b = &now->first[y];
-            const struct race_hazard h = {.a = {a->pc, a->thread, a->block, a->kind, before->op},
-                                          .b = {b->pc, b->thread, b->block, b->kind, r->op},
-                                          .count = bytes,
-                                          .error = true,
-                                          .global = true};
-            t0_race_found(r, &h);
-        }
+    for (unsigned pair = 0; pair < RACE_CLASSES * RACE_CLASSES; pair++) {
+        const unsigned x = pair / RACE_CLASSES, y = pair % RACE_CLASSES;
+        const struct race_part *a = &before->use.part[x], *b = &now->part[y];
+        uint64_t bytes = 0;
+        if (!(clashing[x] >> y & before->use.classes >> x & now->classes >> y & 1))
+            continue;
+        for (unsigned k = 0; k < WORDS; k++)
+            bytes += (unsigned)__builtin_popcountll(a->bits[k] & b->bits[k]);
+        if (!bytes)
+            continue;
+        const struct race_hazard h = {.a = {a->first.pc, a->first.thread, a->first.block, a->first.kind, before->op},
+                                      .b = {b->first.pc, b->first.thread, b->first.block, b->first.kind, r->op},
+                                      .count = bytes,
+                                      .error = true,
+                                      .global = true};
+        t0_race_found(r, &h);
+    }
 }
 
 /* Whether whoever races with the earlier use races with the later one, too. */
 static bool covers(const struct race_use *now, const struct race_use *before)
 {
-    for (unsigned k = 0; k < WORDS; k++) {
-        const uint64_t writes = now->bits[1][k], reads = now->bits[0][k] | writes;
-        if (before->bits[1][k] & ~writes || (before->bits[3][k] & ~(writes | now->bits[3][k])) ||
-            before->bits[0][k] & ~reads || before->bits[2][k] & ~(reads | now->bits[2][k]))
-            return false;
+    static const uint8_t covering[RACE_CLASSES] = {[0] = 1 << 0 | 1 << 1, [1] = 1 << 1, [2] = 7, [3] = 1 << 1 | 1 << 3};
+    for (unsigned x = 0; x < RACE_CLASSES; x++) {
+        uint64_t left[WORDS];
+        if (!(before->classes >> x & 1))
+            continue;
+        memcpy(left, before->part[x].bits, sizeof left);
+        for (unsigned y = 0; y < RACE_CLASSES; y++)
+            for (unsigned k = 0; k < WORDS && covering[x] & now->classes & 1u << y; k++)
+                left[k] &= ~now->part[y].bits[k];
+        for (unsigned k = 0; k < WORDS; k++)
+            if (left[k])
+                return false;
     }
     return true;
 }
@@ -186,19 +195,29 @@ static bool covers(const struct race_use *now, const struct race_use *before)
 static unsigned first_byte(const struct race_use *u)
 {
     for (unsigned k = 0; k < WORDS; k++) {
-        const uint64_t any = u->bits[0][k] | u->bits[1][k] | u->bits[2][k] | u->bits[3][k];
+        uint64_t any = 0;
+        for (unsigned class = 0; class < RACE_CLASSES; class ++)
+            any |= u->classes >> class & 1 ? u->part[class].bits[k] : 0;
         if (any)
             return 64 * k + (unsigned)__builtin_ctzll(any);
     }
     return 0;
 }
 
-void race_history_add(struct t0_race *r, const struct race_use *u)
+/* Most uses are of one class: what is not of the use costs no memory traffic. */
+static void copy_use(struct race_use *to, const struct race_use *from)
+{
+    to->chunk = from->chunk;
+    to->classes = from->classes;
+    for (unsigned class = 0; class < RACE_CLASSES; class ++)
+        if (from->classes >> class & 1)
+            to->part[class] = from->part[class];
+}
+
+/* Under `lock`. */
+static void add_use(struct t0_race *r, const struct race_use *u)
 {
     unsigned kept = 0;
-    if (!hooks->tracked(u->chunk * RACE_CHUNK + first_byte(u)))
-        return;
-    pthread_mutex_lock(&lock);
     struct record **first = piece_of(u->chunk, true), *fresh;
     for (struct record **link = first; link && *link;) {
         struct record *before = *link;
@@ -210,17 +229,25 @@ void race_history_add(struct t0_race *r, const struct race_use *u)
         else
             link = &before->next;
     }
+    if (!first)
+        return;
     fresh = spare;
     if (fresh)
         spare = fresh->next;
-    else
-        fresh = malloc(sizeof *fresh);
-    if (first && fresh) {
-        *fresh = (struct record){*first, r->op, *u};
-        *first = fresh;
-    } else if (fresh) {
-        free(fresh);
-    }
+    else if (!(fresh = malloc(sizeof *fresh)))
+        return;
+    fresh->next = *first;
+    fresh->op = r->op;
+    copy_use(&fresh->use, u);
+    *first = fresh;
+}
+
+void race_history_add(struct t0_race *r, const struct race_use *u, unsigned count)
+{
+    pthread_mutex_lock(&lock);
+    for (unsigned k = 0; k < count; k++)
+        if (hooks->tracked(u[k].chunk * RACE_CHUNK + first_byte(&u[k])))
+            add_use(r, &u[k]);
     pthread_mutex_unlock(&lock);
 }
 
@@ -228,15 +255,16 @@ void t0_race_touched(struct t0_race *r, uint64_t address, uint64_t size, enum t0
 {
     const unsigned class = race_class(kind, false);
     for (uint64_t at = address, end = address + size, next; at < end; at = next) {
-        struct race_use u = {.chunk = at / RACE_CHUNK};
+        struct race_use u = {.chunk = at / RACE_CHUNK, .classes = (uint8_t)(1u << class)};
+        struct race_part *part = &u.part[class];
         next = (u.chunk + 1) * RACE_CHUNK;
         next = next < end ? next : end;
-        u.first[class] = (struct race_first){.kind = (uint8_t)kind, .set = true};
+        part->first = (struct race_first){.kind = (uint8_t)kind};
         if (next - at == RACE_CHUNK)
-            memset(u.bits[class], 0xff, sizeof u.bits[class]);
+            memset(part->bits, 0xff, sizeof part->bits);
         for (uint64_t k = at % RACE_CHUNK; next - at < RACE_CHUNK && k < at % RACE_CHUNK + (next - at); k++)
-            u.bits[class][k / 64] |= (uint64_t)1 << k % 64;
-        race_history_add(r, &u);
+            part->bits[k / 64] |= (uint64_t)1 << k % 64;
+        race_history_add(r, &u, 1);
     }
 }
 

@@ -26,20 +26,22 @@ struct race_page *race_page_new(void)
         spare_bytes -= bytes_of(p);
     }
     pthread_mutex_unlock(&spare_lock);
-    if (!p && (p = aligned_alloc(_Alignof(struct race_page), sizeof *p))) {
+    if (!p && (p = aligned_alloc(_Alignof(struct race_page), sizeof *p)))
         memset(p, 0, sizeof *p);
-        pthread_mutex_init(&p->lock, NULL);
-    }
     return p;
 }
 
-void race_page_begin(struct race_page *p, unsigned chunk)
+/* What another launch has left there goes when it is needed: it has to be fetched only once. */
+uint64_t *race_page_use(struct race_page *p, unsigned chunk, unsigned class, bool *first)
 {
-    p->begun |= 1u << chunk;
-    memset(p->first[chunk], 0, sizeof p->first[chunk]);
-    for (unsigned class = 0; class < RACE_CLASSES; class ++)
-        memset(&p->used[class][chunk * CHUNK_WORDS / 16], 0, CHUNK_WORDS / 2);
-    memset(&p->row[chunk * CHUNK_ROWS], 0, CHUNK_ROWS * sizeof p->row[0]);
+    uint64_t *used = p->used[class];
+    if (!p->classes[chunk])
+        memset(&p->row[chunk * CHUNK_ROWS], 0, CHUNK_ROWS * sizeof p->row[0]);
+    *first = !(p->classes[chunk] >> class & 1);
+    if (*first)
+        memset(&used[chunk * CHUNK_WORDS / 16], 0, CHUNK_WORDS / 2);
+    p->classes[chunk] |= (uint8_t)(1u << class);
+    return used;
 }
 
 static void free_parts(struct race_page *p)
@@ -53,7 +55,7 @@ static void free_parts(struct race_page *p)
 
 void race_page_drop(struct race_page *p)
 {
-    p->begun = 0;
+    memset(p->classes, 0, sizeof p->classes);
     for (unsigned k = 0; k < PAGE_WORDS / 64; k++)
         atomic_store_explicit(&p->settled[k], 0, memory_order_relaxed);
     if (p->bytes)
@@ -71,7 +73,6 @@ void race_page_drop(struct race_page *p)
     pthread_mutex_unlock(&spare_lock);
     if (keeps)
         return;
-    pthread_mutex_destroy(&p->lock);
     free(p->parted);
     free(p);
 }

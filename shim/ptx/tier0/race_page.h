@@ -5,6 +5,9 @@
 
 #include "ptx/tier0/race.h"
 
+#include <sched.h>
+#include <stdatomic.h>
+
 enum { PAGE_WORDS = 1024, READERS = 2 };
 enum { PAGE_CHUNKS = PAGE_WORDS * 4 / RACE_CHUNK, CHUNK_WORDS = RACE_CHUNK / 4 };
 enum { UNIT_WORDS = 8, PAGE_UNITS = PAGE_WORDS / UNIT_WORDS };
@@ -38,13 +41,14 @@ struct race_page {
     _Alignas(64) struct word row[PAGE_ROWS];
     struct word unit[PAGE_UNITS];
     uint64_t used[RACE_CLASSES][PAGE_WORDS / 16]; /* bytes that were accessed, a bit each */
+    /* Of each chunk the classes that have accessed it, a bit each; what is of others may be an earlier launch's. */
+    uint8_t classes[PAGE_CHUNKS];
     /* Words that two blocks have read and nobody has written, so that plain reads change nothing while no block
      * orders another. Whoever looks holds no lock: both blocks race with a write that comes meanwhile. */
     _Atomic uint64_t settled[PAGE_WORDS / 64];
-    uint32_t begun; /* chunks that have been accessed, a bit each; what is of others may be an earlier launch's */
     uint64_t number;
-    struct race_page *next;
-    pthread_mutex_t lock;
+    struct race_page *next, *beside; /* in its bucket; of the launch */
+    _Atomic bool locked;
     struct race_first first[PAGE_CHUNKS][RACE_CLASSES];
     struct word (*word)[UNIT_WORDS]; /* of units that are split */
     struct word (*byte)[4];          /* of words that are accessed in parts */
@@ -54,9 +58,18 @@ struct race_page {
 
 struct race_page *race_page_new(void); /* without any access; NULL: there is no memory */
 void race_page_drop(struct race_page *p);
-static inline bool race_page_used(const struct race_page *p, unsigned chunk) { return p->begun >> chunk & 1; }
-/* What another launch has left there goes when it is needed: it has to be fetched only once. */
-void race_page_begin(struct race_page *p, unsigned chunk);
+/* Where accesses of a class to a chunk are noted; *first says whether this is the first one. */
+uint64_t *race_page_use(struct race_page *p, unsigned chunk, unsigned class, bool *first);
+/* Held for some accesses: a mutex would cost as much as they do. */
+static inline void race_page_lock(struct race_page *p)
+{
+    while (atomic_exchange_explicit(&p->locked, true, memory_order_acquire))
+        (void)sched_yield();
+}
+static inline void race_page_unlock(struct race_page *p)
+{
+    atomic_store_explicit(&p->locked, false, memory_order_release);
+}
 
 /* A row that is accessed in parts becomes units. */
 void race_page_divide(struct race_page *p, uint32_t row);
