@@ -55,6 +55,20 @@ struct test {
 #define FREE "{\n.param .b64 a;\nst.param.b64 [a], %rd4;\ncall free, (a);\n}\n"
 #define GLOBAL "Invalid __global__ "
 
+/* One block of two looks into the other's shared memory. */
+#define CLUSTER_OF(rank) \
+    ".shared .align 16 .b8 s[128];\nmov.u32 %r4, s; mapa.shared::cluster.u32 %r5, %r4, " rank ";\n" \
+    "mov.u32 %r6, %cluster_ctarank; setp.eq.u32 %p1, %r6, 0;\n" \
+    "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+#define CLUSTER CLUSTER_OF("1")
+#define CLUSTER_END "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
+#define BULK \
+    ".shared .align 16 .b8 s[128];\n.shared .align 8 .b8 m[16];\nmov.u32 %r4, s; mov.u32 %r5, m;\n" \
+    "mbarrier.init.shared.b64 [%r5], 1;\n"
+#define BULK_WAIT \
+    "mbarrier.arrive.expect_tx.shared.b64 %rd5, [%r5], 64;\nAGAIN:\n" \
+    "mbarrier.test_wait.shared.b64 %p1, [%r5], %rd5;\n@!%p1 bra AGAIN;"
+
 static const struct test tests[] = {
     {"store", LOC "st.global.u32 [%rd1], 1;", GLOBAL "write of size 4", 400, 396, DEVICE, DEVICE, 1},
     {"store_far", LOC "st.global.u32 [%rd1], 1;", AFTER(3601), 4000, 0, DEVICE, DEVICE, 1},
@@ -193,6 +207,50 @@ static const struct test tests[] = {
      ".loc 1 78 3\nmov.u64 %rd3, device; cvt.s64.s32 %rd4, %r1; add.u64 %rd3, %rd3, %rd4;\nproto: .callprototype _ (.param .u64 a);\n" LOC
      "{\n.param .b64 x; st.param.b64 [x], %rd2;\ncall %rd3, (x), proto;\n}",
      "Kernel ended: call of no function", 4096, 0, DEVICE, DEVICE, 1},
+    {"cluster_shared", CLUSTER "add.u32 %r5, %r5, %r1;\n" LOC "@%p1 ld.shared::cluster.u32 %r3, [%r5];\n" CLUSTER_END,
+     "Invalid __shared__ read of size 4", 128, 124, DEVICE, DEVICE, 1},
+    {"cluster_shared_generic",
+     CLUSTER
+     "cvt.u64.u32 %rd3, %r5; cvta.shared::cluster.u64 %rd3, %rd3; cvt.s64.s32 %rd4, %r1; add.u64 %rd3, %rd3, %rd4;\n" LOC
+     "@%p1 st.u32 [%rd3], 1;\n" CLUSTER_END,
+     "Invalid __shared__ write of size 4", 128, 124, DEVICE, DEVICE, 1},
+    {"cluster_atomic",
+     CLUSTER "add.u32 %r5, %r5, %r1;\n" LOC "@%p1 atom.shared::cluster.add.u32 %r3, [%r5], 1;\n" CLUSTER_END,
+     "Invalid __shared__ atomic of size 4", 128, 124, DEVICE, DEVICE, 1},
+    {"cluster_rank", CLUSTER_OF("%r1") LOC "@%p1 ld.shared::cluster.u32 %r3, [%r5];\n" CLUSTER_END,
+     "Invalid __shared__ read of size 4", 5, 1, DEVICE, DEVICE, 1},
+    {"bulk_from_global",
+     BULK LOC "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd1], 64, [%r5];\n" BULK_WAIT,
+     GLOBAL "read of size 64", 352, 336, DEVICE, DEVICE, 1},
+    {"bulk_to_shared",
+     BULK "add.u32 %r4, %r4, %r1;\n" LOC
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd2], 64, [%r5];\n" BULK_WAIT,
+     "Invalid __shared__ write of size 64", 96, 48, DEVICE, DEVICE, 1},
+    {"bulk_multicast",
+     BULK
+     "mov.u16 %h1, 1;\n" LOC
+     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r4], [%rd1], 64, [%r5], %h1;\n" BULK_WAIT,
+     GLOBAL "read of size 64", 352, 336, DEVICE, DEVICE, 1},
+    {"bulk_multicast_to_shared",
+     BULK
+     "mov.u16 %h1, 1; add.u32 %r4, %r4, %r1;\n" LOC
+     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r4], [%rd2], 64, [%r5], %h1;\n" BULK_WAIT,
+     "Invalid __shared__ write of size 64", 96, 48, DEVICE, DEVICE, 1},
+    {"bulk_to_global",
+     BULK LOC
+     "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r4], 64;\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;",
+     GLOBAL "write of size 64", 352, 336, DEVICE, DEVICE, 1},
+    {"bulk_from_shared",
+     BULK
+     "add.u32 %r4, %r4, %r1;\n" LOC
+     "cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r4], 64;\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;",
+     "Invalid __shared__ read of size 64", 96, 48, DEVICE, DEVICE, 1},
+    {"bulk_reduction",
+     BULK LOC
+     "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r4], 64;\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;",
+     GLOBAL "atomic of size 64", 352, 336, DEVICE, DEVICE, 1},
+    {"mbarrier", BULK "add.u32 %r5, %r5, %r1;\n" LOC "mbarrier.init.shared.b64 [%r5], 1;",
+     "Invalid __shared__ write of size 8", 144, 8, DEVICE, DEVICE, 1},
     {"called", ".loc 1 78 3\ncall device, (%rd1);", "Device Frame: called in faulty.cu:78", 400, 0, DEVICE, DEVICE, 1},
     {"inlined", ".loc 2 5 1, function_name info, inlined_at 1 77 9\nst.global.u32 [%rd1], 1;",
      "inlined at faulty.cu:77", 400, 0, DEVICE, DEVICE, 1},
@@ -207,26 +265,30 @@ static void need(int r, const char *what)
     exit(3);
 }
 
+static int is_cluster(const struct test *t) { return !strncmp(t->name, "cluster", 7); }
+static int is_new(const struct test *t) { return is_cluster(t) || strstr(t->body, "mbarrier"); }
+
 static char *text_of(const struct test *t)
 {
     char *s = NULL;
-    if (asprintf(&s,
-                 ".version 8.0\n.target sm_80\n.address_size 64\n"
-                 ".visible .global .align 4 .b8 var[40];\n.const .align 4 .b8 cst[40];\n"
-                 ".extern .shared .align 16 .b8 dyn[];\n"
-                 ".extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);\n"
-                 ".func deep(.param .u32 a)\n{\n.reg .u32 %%r<3>; .reg .pred %%p<2>; .reg .u64 %%rd<2>;\n"
-                 ".local .align 16 .b8 room[4096];\nld.param.u32 %%r1, [a]; setp.eq.u32 %%p1, %%r1, 0;\n@%%p1 ret;\n"
-                 "mov.u64 %%rd1, room; st.local.u32 [%%rd1], %%r1; sub.u32 %%r2, %%r1, 1;\n" LOC
-                 "call deep, (%%r2);\nret;\n}\n"
-                 ".func device(.param .u64 a)\n{\n.reg .u64 %%rd<2>;\nld.param.u64 %%rd1, [a];\n" LOC
-                 "st.global.u32 [%%rd1], 1;\nret;\n}\n"
-                 ".visible .entry %s(.param .u64 p, .param .u32 n)\n{\n"
-                 ".reg .u32 %%r<32>; .reg .u64 %%rd<8>; .reg .f32 %%f<4>; .reg .f64 %%fd<2>; .reg .pred %%p<2>;\n"
-                 "ld.param.u64 %%rd2, [p]; ld.param.u32 %%r1, [n]; mov.u32 %%r2, %%tid.x;\n"
-                 "cvt.s64.s32 %%rd1, %%r1; add.u64 %%rd1, %%rd1, %%rd2; mov.f32 %%f1, 0f00000000;\n%s\nret;\n}\n"
-                 ".file 1 \"faulty.cu\"\n.file 2 \"folder in/a place/faulty.h\"\n",
-                 t->name, t->body) < 0)
+    if (asprintf(
+            &s,
+            ".version 8.0\n.target %s\n.address_size 64\n"
+            ".visible .global .align 4 .b8 var[40];\n.const .align 4 .b8 cst[40];\n"
+            ".extern .shared .align 16 .b8 dyn[];\n"
+            ".extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);\n"
+            ".func deep(.param .u32 a)\n{\n.reg .u32 %%r<3>; .reg .pred %%p<2>; .reg .u64 %%rd<2>;\n"
+            ".local .align 16 .b8 room[4096];\nld.param.u32 %%r1, [a]; setp.eq.u32 %%p1, %%r1, 0;\n@%%p1 ret;\n"
+            "mov.u64 %%rd1, room; st.local.u32 [%%rd1], %%r1; sub.u32 %%r2, %%r1, 1;\n" LOC
+            "call deep, (%%r2);\nret;\n}\n"
+            ".func device(.param .u64 a)\n{\n.reg .u64 %%rd<2>;\nld.param.u64 %%rd1, [a];\n" LOC
+            "st.global.u32 [%%rd1], 1;\nret;\n}\n"
+            ".visible .entry %s(.param .u64 p, .param .u32 n) %s\n{\n"
+            ".reg .u32 %%r<32>; .reg .u64 %%rd<8>; .reg .f32 %%f<4>; .reg .f64 %%fd<2>; .reg .pred %%p<2>; .reg .u16 %%h<2>;\n"
+            "ld.param.u64 %%rd2, [p]; ld.param.u32 %%r1, [n]; mov.u32 %%r2, %%tid.x;\n"
+            "cvt.s64.s32 %%rd1, %%r1; add.u64 %%rd1, %%rd1, %%rd2; mov.f32 %%f1, 0f00000000;\n%s\nret;\n}\n"
+            ".file 1 \"faulty.cu\"\n.file 2 \"folder in/a place/faulty.h\"\n",
+            is_new(t) ? "sm_90" : "sm_80", t->name, is_cluster(t) ? ".reqnctapercluster 2" : "", t->body) < 0)
         exit(3);
     return s;
 }
@@ -373,7 +435,7 @@ static int launch(const struct test *t, void *f, int wrong)
     int n = (int)(wrong ? t->wrong : t->right);
     uint64_t p = memory(wrong ? t->memory : t->twin, stack);
     void *args[] = {&p, &n};
-    need(cuLaunchKernel(f, 1, 1, 1, t->threads, 1, 1, 64, NULL, args, NULL), t->name);
+    need(cuLaunchKernel(f, is_cluster(t) ? 2 : 1, 1, 1, t->threads, 1, 1, 64, NULL, args, NULL), t->name);
     int r = cuCtxSynchronize();
     if (!wrong)
         need(t->twin == PINNED    ? cuMemFreeHost((void *)(uintptr_t)p)

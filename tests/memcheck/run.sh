@@ -5,6 +5,7 @@ set -eu
 . "$(dirname "$0")/../lib/failing.sh"
 tab=$(printf '\t')
 export CUMU_HOST_DEVICES=2 # for what one of them may not touch
+export CUMU_COMPUTE_CAPABILITY=9.0
 export CUMU_CACHE_DIR="$tmp/cache" TMPDIR="$tmp/files" # others on this machine run memcheck, too
 mkdir "$TMPDIR"
 

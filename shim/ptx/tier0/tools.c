@@ -29,7 +29,8 @@ bool t0_in_shared(const struct t0_warp *w, const struct t0_part *p, uint32_t *ra
     else if (p->address < w->shared_size && p->size <= w->shared_size - p->address)
         at = w->shared + p->address;
     else
-        at = t0_far_shared(w, p->address, p->size);
+        at = p->address >> 32 ? t0_generic_shared(w, p->address, p->size) /* devices take its low bits */
+                              : t0_far_shared(w, p->address, p->size);
     if (!at)
         return false;
     *rank = (uint32_t)((uint64_t)(at - base) >> LIR_CLUSTER_SHIFT);
@@ -395,8 +396,10 @@ static void mbarrier(struct t0_warp *w, const struct lir_insn *i)
 {
     const unsigned kind = i->aux & LIR_MB_KIND, tools = tools_of(w);
     const bool tests = kind == LIR_MB_TEST || kind == LIR_MB_TEST_PARITY;
+    const uint32_t all = w->l.mask;
     uint64_t object[LIR_LANES];
     uint32_t known = 0;
+    w->l.mask = all & ~t0_watch_look(w, i);
     if (kind != LIR_MB_PENDING)
         T0_FOR_LANES(l, w->l.mask)
     known |= (uint32_t)find_object(w, object_address(w, i, l), i->aux & LIR_MEM_SHARED, &object[l]) << l;
@@ -410,6 +413,7 @@ static void mbarrier(struct t0_warp *w, const struct lir_insn *i)
     if (tools & T0_RACECHECK && tests)
         T0_FOR_LANES(l, known & T0_PRED(w, i->d))
     t0_race_acquire(w, l, object[l]);
+    w->l.mask = all;
 }
 
 /* What a copy in bulk brings to an mbarrier, in each block that it goes to. */

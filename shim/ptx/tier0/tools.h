@@ -65,6 +65,11 @@ uint32_t t0_stores_nothing_new(struct t0_warp *w, const struct lir_insn *i, uint
 /* undefined.c: whether a compare-and-swap expects what the load at pc has read, which confirms it. */
 bool t0_load_is_compared(const struct lir_image *m, uint32_t pc);
 
+/* watch.c: lanes whose access is wrong, which is reported; they end. */
+uint32_t t0_watch_look(struct t0_warp *w, const struct lir_insn *i);
+/* Lanes whose mbarrier is not in shared memory: what runs no watched handler asks. */
+uint32_t t0_watch_mbarrier_outside(struct t0_warp *w, const struct lir_insn *i);
+
 /* watch_texture.c */
 /* Lanes whose texture or surface is of memory that is no more: what runs no watched handler asks. */
 uint32_t t0_watch_texture_gone(struct t0_warp *w, const struct lir_insn *i);

@@ -44,6 +44,8 @@ static unsigned bulk_parts(struct t0_warp *w, const struct lir_insn *i, unsigned
     uint32_t size = T0_U32(w, i->c)[lane];
     p[0] = (struct part){address_at(w, i->a, lane, i->aux & LIR_BULK_TO32, 0), size, i->imm ? T0_UPDATES : T0_WRITES,
                          (i->aux & LIR_BULK_TO_SHARED) != 0, false};
+    if (i->aux & LIR_BULK_MULTICAST) /* to the same place in each block */
+        p[0].address &= LIR_CLUSTER_STRIDE - 1;
     if (i->aux & LIR_BULK_ZERO)
         return size ? 1 : 0;
     const uint32_t edge = i->aux & LIR_BULK_EDGES ? 15 : 0;
@@ -52,6 +54,19 @@ static unsigned bulk_parts(struct t0_warp *w, const struct lir_insn *i, unsigned
     p[1] = (struct part){address_at(w, i->b, lane, i->aux & LIR_BULK_FROM32, 0) + edge, size - 2 * edge, T0_READS,
                          (i->aux & LIR_BULK_FROM_SHARED) != 0, false};
     return size ? 2 : 0;
+}
+
+static unsigned mbarrier_parts(struct t0_warp *w, const struct lir_insn *i, unsigned lane, struct part *p)
+{
+    const unsigned kind = i->aux & LIR_MB_KIND;
+    if (kind == LIR_MB_PENDING)
+        return 0;
+    *p = (struct part){address_at(w, i->a, lane, i->aux & LIR_MEM_ADDR32, i->imm), 8,
+                       kind == LIR_MB_TEST || kind == LIR_MB_TEST_PARITY ? T0_READS
+                       : kind == LIR_MB_INIT || kind == LIR_MB_INVAL     ? T0_WRITES
+                                                                         : T0_UPDATES,
+                       (i->aux & LIR_MEM_SHARED) != 0, true};
+    return 1;
 }
 
 /* The accesses of an instruction in one lane, at most MOST_PARTS. Matrices of wmma are looked at where their rows are
@@ -102,7 +117,8 @@ static unsigned find_parts(struct t0_warp *w, const struct lir_insn *i, unsigned
                            (i->aux & LIR_ATOM_SHARED) != 0, true};
         return p->size != 0;
     case LIR_CP_ASYNC: return copy_parts(w, i, lane, p);
-    case LIR_BULK: return i->aux & LIR_BULK_MULTICAST ? 0 : bulk_parts(w, i, lane, p);
+    case LIR_BULK: return bulk_parts(w, i, lane, p);
+    case LIR_MBARRIER: return mbarrier_parts(w, i, lane, p);
     default: return 0;
     }
 }
@@ -131,17 +147,27 @@ struct miss {
     uint64_t limit;   /* bytes of shared memory of the block, of local memory of the thread */
 };
 
+/* The same of shared memory, of any block of the cluster: all have as much. */
+static bool may_share(const struct t0_warp *w, const struct part *p, struct miss *m)
+{
+    const struct t0_part first = {.address = p->address, .size = 1, .shared = p->shared};
+    uint32_t rank;
+    m->space = SHARED;
+    m->limit = shared_bytes(w);
+    if (!t0_in_shared(w, &first, &rank, &m->address))
+        return false;
+    m->limit = t0_shared_limit(shared_bytes(w), m->address, p->size, p->kind);
+    return m->address < m->limit && p->size <= m->limit - m->address;
+}
+
 /* Whether the lane may make the access. *m says where it is. */
 static bool may_access(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct part *p, struct miss *m)
 {
     const struct t0_watch *watch = w->block->grid->watch;
     const uint64_t at = p->address, stride = w->block->local_stride;
     *m = (struct miss){.address = at};
-    if (p->shared) {
-        m->space = SHARED;
-        m->limit = t0_shared_limit(shared_bytes(w), at, p->size, p->kind);
-        return (at < m->limit && p->size <= m->limit - at) || (at >= w->shared_size && t0_far_shared(w, at, p->size));
-    }
+    if (p->shared)
+        return may_share(w, p, m);
     if (says_local(w, i)) {
         m->space = LOCAL;
         m->limit = stride;
@@ -151,14 +177,8 @@ static bool may_access(struct t0_warp *w, const struct lir_insn *i, unsigned lan
         return true;
     if (says_global(i))
         return false;
-    if (within(at, 1, w->shared, w->shared_size)) { /* a generic address of shared memory */
-        m->space = SHARED;
-        m->address = at - (uint64_t)(uintptr_t)w->shared;
-        m->limit = t0_shared_limit(shared_bytes(w), m->address, p->size, p->kind);
-        return within(at, p->size, w->shared, m->limit);
-    }
-    if (t0_generic_shared(w, at, p->size))
-        return true;
+    if (t0_generic_shared(w, at, 1))
+        return may_share(w, p, m);
     if (stride && within(at, 1, w->block->local, stride * w->block->nwarp * LIR_LANES)) {
         m->space = LOCAL;
         m->limit = stride;
@@ -241,6 +261,31 @@ static uint32_t look(struct t0_warp *w, const struct lir_insn *i, unsigned lane)
     return 0;
 }
 
+uint32_t t0_watch_look(struct t0_warp *w, const struct lir_insn *i)
+{
+    uint32_t bad = 0;
+    if (w->block->grid->watch->tools & T0_MEMCHECK)
+        T0_FOR_LANES(l, w->l.mask)
+    bad |= look(w, i, l);
+    w->ended |= bad;
+    return bad;
+}
+
+uint32_t t0_watch_mbarrier_outside(struct t0_warp *w, const struct lir_insn *i)
+{
+    const struct t0_watch *watch = w->block->grid->watch;
+    uint32_t outside = 0;
+    if (!watch || !(watch->tools & T0_MEMCHECK) || i->op != LIR_MBARRIER)
+        return 0;
+    T0_FOR_LANES(l, w->l.mask)
+    {
+        struct part p;
+        struct miss unused;
+        outside |= (uint32_t)(mbarrier_parts(w, i, l, &p) && !may_access(w, i, l, &p, &unused)) << l;
+    }
+    return outside;
+}
+
 static bool is_strong(const struct lir_insn *i)
 {
     if (i->op <= LIR_ST_ANY)
@@ -286,7 +331,8 @@ static void hand_on(struct t0_warp *w, const struct lir_insn *i, unsigned lane, 
     struct part p[MOST_PARTS];
     for (unsigned k = 0, n = find_parts(w, i, lane, p); k < n; k++) {
         const struct t0_part part = part_of(i, &p[k]);
-        t0_tools_access(w, i, lane, &part, tools);
+        if (!part.shared || !(i->aux & LIR_BULK_MULTICAST) || i->op != LIR_BULK) /* not of one block */
+            t0_tools_access(w, i, lane, &part, tools);
     }
     if (i->op == LIR_BULK)
         t0_tools_bulk(w, i, lane);
@@ -312,13 +358,8 @@ static void watched(struct t0_warp *w, const struct lir_insn *i)
 {
     const uint32_t all = w->l.mask;
     const unsigned tools = w->block->grid->watch->tools;
-    uint32_t bad = 0;
     w->at = i; /* tools read what stands where a lane writes, which may not be there */
-    if (tools & T0_MEMCHECK)
-        T0_FOR_LANES(l, all)
-    bad |= look(w, i, l);
-    w->ended |= bad;
-    w->l.mask = all & ~bad;
+    w->l.mask = all & ~t0_watch_look(w, i);
     unsigned lanewise = tools & (T0_RACECHECK | T0_INITCHECK);
     struct t0_row row;
     if (tools & T0_RACECHECK && find_row(w, i, &row)) {

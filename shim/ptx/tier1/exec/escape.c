@@ -40,9 +40,11 @@ void t1_service_exec(struct t1_block *b, const void *image, uint8_t *regs, uint3
     const struct lir_insn *code = LIR_AT(m, code, struct lir_insn);
     for (uint32_t k = 0; k < m->code.count; k++)
         if (code[k].op < LIR_SHFL) {
-            const uint32_t gone = t0_watch_texture_gone(w, &code[k]);
+            const uint32_t gone = t0_watch_texture_gone(w, &code[k]), outside = t0_watch_mbarrier_outside(w, &code[k]);
             if (gone)
                 b->services->fault(b, T0_FAULT_ADDRESS, warp, (uint32_t)__builtin_ctz(gone), "texture");
+            if (outside)
+                b->services->fault(b, T0_FAULT_SHARED, warp, (uint32_t)__builtin_ctz(outside), "mbarrier");
             lir_table[code[k].op](w, &code[k]);
         }
 }
