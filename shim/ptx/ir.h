@@ -118,8 +118,9 @@ enum { PTX_SEL_DIGITS = 0xfff, PTX_SEL_COUNT_SHIFT = 12, PTX_SEL_BYTES = 1 << 16
 
 struct ptx_opnd {
     uint8_t kind, n, neg;
-    int32_t reg; /* register, special register, block */
-    int32_t sym; /* symbol id: see ptx_symbol(); -1 = none */
+    bool is_real; /* PTX_O_IMM written with a point or as the bits of a float */
+    int32_t reg;  /* register, special register, block */
+    int32_t sym;  /* symbol id: see ptx_symbol(); -1 = none */
     union {
         uint32_t first; /* PTX_O_VEC */
         uint32_t sel;   /* PTX_O_REG of a video instruction: PTX_SEL_* of .h1 or .b7654; 0 = none */

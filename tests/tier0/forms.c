@@ -223,6 +223,11 @@ static uint32_t elements_want(uint32_t i)
     return mix((uint32_t[]){7, 16, 99, 128}, 4);
 }
 
+/* ---- what ptxas takes of constants where matrices are: bits of a float ---- */
+
+static const char constant[] = KERNEL("movmatrix.sync.aligned.m8n8.trans.b16 %r2, 0f3F80BF00;\n" STORE("%r2"));
+static uint32_t constant_want(uint32_t i) { return i / 4 % 2 ? 0x3f803f80 : 0xbf00bf00; }
+
 int main(void)
 {
     for (uint32_t i = 0; i < MOST; i++)
@@ -238,5 +243,6 @@ int main(void)
     expect("vectors and several results of calls", calls, 2, 64, calls_want);
     expect("addresses of 32 bits", shorts, 2, 64, shorts_want);
     expect("elements without brackets, short addresses of parameters", elements, 2, 64, elements_want);
+    expect("movmatrix of a constant", constant, 2, 64, constant_want);
     return t0t_done();
 }

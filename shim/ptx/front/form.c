@@ -169,6 +169,15 @@ static bool has_word(const struct spelling *sp, const char *text)
     return false;
 }
 
+/* Bytes of the last type spelled; 0 = of none that registers have. */
+static uint8_t last_width(const struct spelling *sp)
+{
+    for (unsigned k = sp->n; k--;)
+        if (sp->word[k].is_type)
+            return (uint8_t)ptx_type_size(ptx_type_find(sp->word[k].s, sp->word[k].len));
+    return 0;
+}
+
 /* Holds a decoded spelling against the forms of its name, and notes the operands that the form has. */
 void ptx_check_form(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, struct ptx_opcode *oc)
 {
@@ -188,6 +197,7 @@ void ptx_check_form(struct ptx_ctx *c, const char *s, size_t len, uint32_t line,
         if (strlen(f->name) != name || memcmp(f->name, s, name) || !match(f, &sp, &why))
             continue;
         oc->operands = f->operands;
+        oc->width = last_width(&sp);
         oc->has_hint = has_word(&sp, "L2::cache_hint");
         oc->has_mask = has_word(&sp, "multicast::cluster") || has_word(&sp, "cp_mask");
         return;
@@ -210,14 +220,37 @@ static bool is_value(const struct ptx_func *f, const struct ptx_opnd *o, unsigne
     return o->kind == PTX_O_IMM || (o->kind == PTX_O_SYM && size >= 4);
 }
 
+static bool is_integer(const struct ptx_func *f, const struct ptx_opnd *o, unsigned size)
+{
+    return is_value(f, o, size) && !(o->kind == PTX_O_IMM && o->is_real);
+}
+
 static bool is_register(const struct ptx_func *f, const struct ptx_opnd *o, unsigned size)
 {
     return o->kind == PTX_O_REG && is_value(f, o, size);
 }
 
-static bool fits_letter(const struct ptx_func *f, const struct ptx_opnd *o, char letter)
+static bool is_as_wide(const struct ptx_func *f, const struct ptx_opnd *o, unsigned size)
 {
-    if (o->kind == PTX_O_VEC && o->n == 1 && !strchr("aAw", letter)) /* {%r1} is %r1, as CUTLASS writes metadata */
+    return o->kind == PTX_O_REG ? f->reg[o->reg].type != PTX_PRED && ptx_type_size(f->reg[o->reg].type) >= size
+                                : o->kind == PTX_O_IMM;
+}
+
+/* {a, b, ..} of such elements, some of which may be left out by '_', or one of them. */
+static bool is_list(const struct ptx_func *f, const struct ptx_opnd *o, unsigned size,
+                    bool (*fits_one)(const struct ptx_func *, const struct ptx_opnd *, unsigned))
+{
+    if (o->kind != PTX_O_VEC)
+        return fits_one(f, o, size);
+    for (unsigned k = 0; k < o->n; k++)
+        if (f->opnd[o->first + k].kind != PTX_O_SINK && !fits_one(f, &f->opnd[o->first + k], size))
+            return false;
+    return true;
+}
+
+static bool fits_letter(const struct ptx_opcode *oc, const struct ptx_func *f, const struct ptx_opnd *o, char letter)
+{
+    if (o->kind == PTX_O_VEC && o->n == 1 && !strchr("aAwTfg", letter)) /* {%r1} is %r1, as CUTLASS writes metadata */
         o = &f->opnd[o->first];
     switch (letter) {
     case 'a': return is_address(f, o);
@@ -227,16 +260,21 @@ static bool fits_letter(const struct ptx_func *f, const struct ptx_opnd *o, char
     case 'Z': return o->kind == PTX_O_SINK || is_register(f, o, 8);
     case '_': return o->kind == PTX_O_SINK;
     case 'w': return o->kind == PTX_O_VEC && !is_address(f, o);
-    case 'd': return is_address(f, o) || is_value(f, o, 8);
-    case 'i': return is_value(f, o, 4);
-    case 'm': return o->kind == PTX_O_VEC ? !is_address(f, o) : is_value(f, o, 8);
+    case 'd': return is_address(f, o) || is_integer(f, o, 8);
+    case 'i': return is_integer(f, o, 4);
+    case 'm': return o->kind == PTX_O_VEC ? !is_address(f, o) : is_integer(f, o, 8);
     case 'L':
-    case 'l': return is_value(f, o, 8);
+    case 'l': return is_integer(f, o, 8);
     case 'H':
-    case 'h': return is_value(f, o, 2);
-    case 'n': return o->kind == PTX_O_IMM;
+    case 'h': return is_integer(f, o, 2);
+    case 'n': return o->kind == PTX_O_IMM && !o->is_real;
+    case 't': return is_value(f, o, oc->width);
+    case 'T': return is_list(f, o, oc->width, is_as_wide);
+    case 'f': return is_list(f, o, 4, is_value);
+    case 'g': return is_list(f, o, 2, is_integer);
+    case 'F': return is_register(f, o, 4) || (o->kind == PTX_O_IMM && o->is_real);
     case 'p': return o->kind == PTX_O_SINK || (o->kind == PTX_O_REG && f->reg[o->reg].type == PTX_PRED);
-    default: return o->kind != PTX_O_SREG && !is_address(f, o); /* v, r */
+    default: return o->kind != PTX_O_SREG && o->kind != PTX_O_SINK && !is_address(f, o); /* v, r */
     }
 }
 
@@ -263,5 +301,5 @@ const char *ptx_check_form_operand(const struct ptx_opcode *oc, const struct ptx
         return **at && !optional ? "an operand is missing" : NULL;
     if (!**at)
         return "too many operands";
-    return fits_letter(f, o, *(*at)++) ? NULL : "operand of the wrong kind";
+    return fits_letter(oc, f, o, *(*at)++) ? NULL : "operand of the wrong kind";
 }

@@ -51,6 +51,7 @@ struct ptx_opcode {      /* one spelling, decoded once per function */
     const char *sig;     /* operand pattern */
     bool loose;          /* modifiers and operands are kept as they are; forms.def checks them */
     bool has_hint, has_mask;
+    uint8_t width;        /* of the last type spelled, in bytes */
     const char *operands; /* of its form in forms.def */
 };
 /* Decodes "ld.global.v4.f32"; fails naming the bad part. */

@@ -90,6 +90,7 @@ static void read_imm(struct ptx_parser *p, const struct ptx_instr *in, unsigned 
     struct ptx_tok t = p->lex.tok;
     struct ptx_num n = ptx_const_expr(&p->lex);
     o->kind = PTX_O_IMM;
+    o->is_real = n.is_float;
     if (!ptx_imm_bits(&n, type ? type : n.is_f32 ? PTX_F32 : n.is_float ? PTX_F64 : PTX_B64, &o->imm))
         ptx_fail(p->ctx, t.line, t.s, t.len, "%s: literal does not fit an operand of type .%s", in->opcode,
                  ptx_type_name(type));

@@ -89,6 +89,7 @@ static unsigned letter_type(const struct ptx_instr *in, char c)
     case '1':
     case 'q':
     case 'c': return in->type[1];
+    case 'C': return in->op == PTX_OP_CVT && in->sub == PTX_SUB_PACK ? PTX_U32 : in->type[0];
     case 'x': return PTX_NONE;
     default: return in->type[0];
     }
@@ -312,6 +313,8 @@ void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct
     }
     if (!ptx_is(l, ';'))
         ptx_bad_operand(p, &l->tok, in, ptx_is(l, ',') ? "too many operands" : "expected ';'");
+    if (in->op == PTX_OP_CVTA && in->space == PTX_SP_NONE)
+        ptx_bad_operand(p, &l->tok, in, "lacks a state space");
     if (in->op == PTX_OP_ELECT && in->ndst < 2)
         ptx_bad_operand(p, &l->tok, in, "lacks the predicate of who is elected");
 }
