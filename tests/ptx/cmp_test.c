@@ -134,7 +134,6 @@ static void set_forms(const struct type *t, const char *rel, const char *ftz)
                {"f16", "usbf", 'h', 0x3c00},     {"bf16", "usbf", 'h', 0x3f80},    {"u16", "f", 'h', 0xffff},
                {"s16", "f", 'h', 0xffff},        {"f16x2", "x", 'r', 0x3c00},      {"bf16x2", "x", 'r', 0x3f80},
                {"u32", "x", 'r', 0xffff},        {"s32", "x", 'r', 0xffff}};
-    static unsigned turn;
     for (unsigned k = 0; k < sizeof out / sizeof out[0]; k++) {
         char sig[8];
         if (!strchr(out[k].types, t->kind))
@@ -149,12 +148,11 @@ static void set_forms(const struct type *t, const char *rel, const char *ftz)
         snprintf(sig, sizeof sig, "%c:%c%c", out[k].reg, t->reg, t->reg);
         insn_check(sig, r_set, 0, 0, "set.%s%s.%s.%s", rel, ftz, out[k].name, t->name);
         snprintf(sig, sizeof sig, "%c:%c%cp", out[k].reg, t->reg, t->reg);
-        now.logic = "aox"[turn++ % 3];
-        insn_check(sig, r_set, 0, 0, "set.%s.%s%s.%s.%s", rel,
-                   now.logic == 'a'   ? "and"
-                   : now.logic == 'o' ? "or"
-                                      : "xor",
-                   ftz, out[k].name, t->name);
+        for (unsigned l = 0; l < 3; l++) {
+            static const char *const logic[] = {"and", "or", "xor"};
+            now.logic = logic[l][0];
+            insn_check(sig, r_set, 0, 0, "set.%s.%s%s.%s.%s", rel, logic[l], ftz, out[k].name, t->name);
+        }
     }
 }
 
