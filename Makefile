@@ -8,7 +8,8 @@ B       ?= build
 V       ?= 0
 Q       := $(if $(filter 1,$V),,@)
 WARN    := -Wall -Wextra -Wshadow -Werror
-OPT     ?= -O2 -g
+SYMBOLS ?= -g
+OPT     ?= -O2 $(SYMBOLS)
 BASE    := -std=c11 -D_GNU_SOURCE $(WARN) $(OPT) -fPIC -fvisibility=hidden -fno-strict-aliasing \
            -ffp-contract=off -pthread -Ishim -I$B/gen -I. $(SAN) $(EXTRA)
 # A build beside a plain one (by clang, without assembly) takes from that one what its compiler does not make.
@@ -71,4 +72,4 @@ help:
 	@echo "make install, uninstall    PREFIX=/usr/local DESTDIR="
 	@echo "make deb        a Debian package, in $B/"
 	@echo "make wheel      a Python wheel for pip, in $B/ or OUT="
-	@echo "Variables: B=folder CC=compiler V=1 SAN=-fsanitize=... OPT=-O2 EXTRA=flags"
+	@echo "Variables: B=folder CC=compiler V=1 SAN=-fsanitize=... OPT=-O2 SYMBOLS=-g EXTRA=flags"

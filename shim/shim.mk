@@ -112,7 +112,7 @@ $B/gen/wrappers.c: $B/gen/.wrappers ;
 
 # The warp-vector loops of tier 0 are written for the vectoriser and built once per CPU level; alu.c
 # chooses. Without traps and errno the loops have no branches; neither changes a result.
-ALU_FLAGS   = $(if $(SAN),-O2 -g1,-O3 -g) -fno-math-errno -fno-trapping-math
+ALU_FLAGS   = $(if $(SAN),-O2 -g1,-O3 $(SYMBOLS)) -fno-math-errno -fno-trapping-math
 ALU_ARCH_1 :=
 ALU_ARCH_3 := -march=x86-64-v3
 ALU_ARCH_4 := -march=x86-64-v4
@@ -138,9 +138,9 @@ $(foreach m,maths $(MATHS),$B/obj/host/$m/%.o): BASE += -fno-omit-frame-pointer 
 $(sort $(foreach m,$(MATHS),$(call maths_obj,$m))): shim/shim.mk
 # Loops of its own, written for the vectoriser. Random numbers are the same on every CPU: no fused operations.
 # Shadows are read lane by lane.
-$(patsubst %,$B/obj/ptx/tier0/%.o,race race_clock race_shared race_global race_page tools watch) $B/obj/ptx/tier1/exec/race.o: OPT := $(if $(SAN),$(OPT),-O3 -g)
-$B/obj/host/murand/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-trapping-math -ffp-contract=off
-$B/obj/host/musparse/%.o $B/obj/host/mudnn/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-trapping-math
+$(patsubst %,$B/obj/ptx/tier0/%.o,race race_clock race_shared race_global race_page tools watch) $B/obj/ptx/tier1/exec/race.o: OPT := $(if $(SAN),$(OPT),-O3 $(SYMBOLS))
+$B/obj/host/murand/%.o: OPT := $(if $(SAN),$(OPT),-O3 $(SYMBOLS)) -fno-math-errno -fno-trapping-math -ffp-contract=off
+$B/obj/host/musparse/%.o $B/obj/host/mudnn/%.o: OPT := $(if $(SAN),$(OPT),-O3 $(SYMBOLS)) -fno-math-errno -fno-trapping-math
 
 # Kernels race as they like: what they load and store is no concern of TSan's (by AVX-512 it is intrinsics, unseen).
 $B/obj/ptx/tier0/core_memory.o $B/obj/ptx/tier0/core_avx2.o: BASE := $(filter-out -fsanitize=thread,$(BASE))
@@ -168,6 +168,8 @@ $B/obj/api/cupti/text.o: mapping/cupti.tsv
 # Generated text is long and all alike: lines to find a place by are enough. Of the prototypes, which only tests have, none.
 GEN_OPT = -g1
 $B/obj/gen/prototypes.o: GEN_OPT := -O0 -g0
+# A sanitizer makes the longest compilation of the conversions, which are stores one by one.
+$B/obj/gen/conv.o: GEN_OPT := -g1 $(if $(SAN),-O0)
 $B/obj/gen/%.o: $B/gen/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	@echo "cc gen/$*.c"

@@ -23,10 +23,12 @@ $(TEST_AR): $(TEST_OBJ)
 	@rm -f $@
 	$Qar rcs $@ $(TEST_OBJ)
 
+# Of the sanitizers tests have what watches memory; the rest is for what they test.
+TEST_BASE = $(subst fuzzer-no-link$(comma),,$(subst $(comma)undefined,,$(BASE)))
 $B/obj/tests/%.o: tests/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	@echo "cc tests/$*.c"
-	$Q$(CC) $(BASE) $(OPT) -Itests -MMD -MP -c -o $@ $<
+	$Q$(CC) $(TEST_BASE) $(OPT) -Itests -MMD -MP -c -o $@ $<
 
 # The reference of the random kernels rounds in all modes.
 $B/obj/tests/random/scalar.o: override OPT += -frounding-math
@@ -55,7 +57,7 @@ $(BASE_PROG): $B/tests/base/%: $B/obj/tests/base/%.o $(TEST_AR)
 $B/obj/tests/base/%.o: tests/tier0/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	@echo "cc tests/tier0/$*.c by the baseline"
-	$Q$(CC) $(BASE) $(OPT) -DT0T_BASELINE -Itests -MMD -MP -c -o $@ $<
+	$Q$(CC) $(TEST_BASE) $(OPT) -DT0T_BASELINE -Itests -MMD -MP -c -o $@ $<
 -include $(BASE_PROG:$B/tests/base/%=$B/obj/tests/base/%.d)
 .SECONDARY: $(TEST_SRC:tests/%.c=$B/obj/tests/%.o)
 -include $(TEST_SRC:tests/%.c=$B/obj/tests/%.d) $(patsubst tests/%.c,$B/obj/tests/%.d,$(wildcard tests/fuzz/*.c))
@@ -220,7 +222,7 @@ san-run: $(filter $B/%,$(call programs,$(SAN_TESTS))) \
 	$QB=$B CC="$(CC)" SAN="$(SAN)" sh tests/run $B/test-logs $(call selected,$(SAN_TESTS))
 # They see into cumu and not into what it compiles: fewer kernels go through a compiler, as many through the emitters.
 check-asan:
-	+$QTIER1_EVERY=4 FLOW_COUNT=80 FLOW_LIGHT=1 FLOW_SEED=1001 MUT_FLAGS=-O0 \
+	+$QTIER1_EVERY=4 FLOW_COUNT=80 FLOW_LIGHT=1 FLOW_SEED=1001 \
 	  ASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(ASAN_MAKE) \
 	  SAN_MATHS="snippets maths $(addprefix cu,blas blaslt solver sparse dnn pti)" san-run
@@ -374,7 +376,7 @@ check-programs: $(call of,snippets sdk,$(SNIP_PROG))
 $(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(GEN_HEADERS) $(SNIP_LINK) $(CORE_LIB)
 	@mkdir -p $(@D)
 	@echo "cc tests/snippets/$(@F)"
-	$Q$(CC) $(BASE) -Wno-pedantic -o $@ $(SNIP_SRC) $(if $(findstring lookup,$@),-DVIA_LOOKUP,$(SNIP_LINK)) \
+	$Q$(CC) $(BASE) -O0 -Wno-pedantic -o $@ $(SNIP_SRC) $(if $(findstring lookup,$@),-DVIA_LOOKUP,$(SNIP_LINK)) \
 	  $(if $(filter %.so,$@),-shared) -Wl,--allow-shlib-undefined -ldl -lm
 
 # A PyTorch with MUSA and no CUDA, on the system's libtorch: a stand-in for torch_musa, a CUDA extension built with

@@ -31,7 +31,7 @@ $(TORCH_LIB): $(TORCH_OBJ) $(CORE_LIB) $(CANCEL_OBJ)
 CXX        ?= g++
 TORCH      ?= $(if $(wildcard /usr/include/torch/library.h),/usr)
 # GCC 14 sees uninitialised members in std::optional of PyTorch's guards.
-TORCH_FLAGS := -std=c++17 $(filter-out -Wshadow,$(WARN)) -Wno-unknown-warning-option -Wno-maybe-uninitialized $(filter-out -g,$(OPT)) -fPIC -fvisibility=hidden
+TORCH_FLAGS := -std=c++17 $(filter-out -Wshadow,$(WARN)) -Wno-unknown-warning-option -Wno-maybe-uninitialized $(filter-out -g%,$(OPT)) -fPIC -fvisibility=hidden
 TORCH_CPP  := $(wildcard shim/torch/bridge/*.cpp)
 torch_dir   = $(firstword $(wildcard $(1)/lib/libtorch_cpu.so $(1)/lib/*/libtorch_cpu.so))
 torch_version_h = $(1)/include/torch/csrc/api/include/torch/version.h

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #define CM_FN static inline __attribute__((unused))
-#define CM_CALLED static __attribute__((unused, noinline))
+#define CM_CALLED static inline __attribute__((unused, noinline))
 #define CM_METHOD inline
 #define CM_KERNEL extern "C"
 #define CM_GLOBAL __attribute__((visibility("default")))

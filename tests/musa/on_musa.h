@@ -73,9 +73,9 @@ static const struct mut_tool {
     bool wide;
 } mut_tools[] = {
     {"host", "command -v ${CXX:-g++}",
-     "${CXX:-g++} -std=c++14 -O1 -w -fPIC -fvisibility=hidden -ffp-contract=off " MUT_FLAGS
+     "${CXX:-g++} -std=c++14 -O0 -w -fPIC -fvisibility=hidden -ffp-contract=off " MUT_FLAGS
      " $MUT_FLAGS -Itests -DCM_PLATFORM='\"musa/host.h\"' -x c++-header -o %s/prelude.h.gch %s/prelude.h",
-     "${CXX:-g++} -std=c++14 -O1 -w -fPIC -shared -fvisibility=hidden -ffp-contract=off " MUT_FLAGS
+     "${CXX:-g++} -std=c++14 -O0 -w -fPIC -shared -fvisibility=hidden -ffp-contract=off " MUT_FLAGS
      " $MUT_FLAGS -Itests -DCM_PLATFORM='\"musa/host.h\"' -o %s.out %s",
      false},
     {"nvcc", "command -v nvcc", NULL, "nvcc -ptx -w -arch=sm_80 --fmad=false -std=c++14 -x cu -o %s.out %s", false},
