@@ -19,7 +19,7 @@
 
 struct memcheck_options {
     const char *tool, *leaks, *exitcode, *log, *limit, *save, *suppressions, *api, *processes, *skip, *count, *after;
-    const char *level, *print_level, *backtrace, *folders, *prefix, *padding;
+    const char *level, *print_level, *backtrace, *folders, *prefix, *padding, *hosts, *devices, *threshold, *status;
     bool unused;
     const char *backend;
     const char *words; /* of CUMU_CHECK */
@@ -130,6 +130,12 @@ static int check(struct memcheck_options *o)
         return cumu_usage(&cumu_verb_memcheck, "--show-backtrace wants yes, host, device or no");
     if (o->padding && !number(o->padding, 1L << 30, &n))
         return cumu_usage(&cumu_verb_memcheck, "--padding wants a number of bytes up to 1 GiB");
+    if ((o->hosts && !number(o->hosts, INT_MAX, &n)) || (o->devices && !number(o->devices, INT_MAX, &n)))
+        return cumu_usage(&cumu_verb_memcheck, "--num-callers-host and --num-callers-device want a number, 0 for all");
+    if (o->threshold && !number(o->threshold, 100, &n))
+        return cumu_usage(&cumu_verb_memcheck, "--unused-memory-threshold wants a percentage");
+    if (!among(o->status, "yes", "no", NULL))
+        return cumu_usage(&cumu_verb_memcheck, "--check-exit-code wants yes or no");
     if (o->backend && strcmp(o->backend, "host") != 0)
         return cumu_usage(
             &cumu_verb_memcheck,
@@ -167,6 +173,12 @@ static int parse(struct memcheck_options *o, int argc, char **argv)
                  {"--strip-paths", &o->folders},
                  {"--prefix", &o->prefix},
                  {"--padding", &o->padding},
+                 {"-s", &o->skip},
+                 {"-c", &o->count},
+                 {"--num-callers-host", &o->hosts},
+                 {"--num-callers-device", &o->devices},
+                 {"--unused-memory-threshold", &o->threshold},
+                 {"--check-exit-code", &o->status},
                  {"--backend", &o->backend}};
     int i = 1, status = 0;
     for (; i < argc && argv[i][0] == '-' && !status; i++) {
@@ -181,6 +193,9 @@ static int parse(struct memcheck_options *o, int argc, char **argv)
             status = track_unused(o, argc, argv, &i);
             continue;
         }
+        if ((status = cumu_memcheck_fixed(argc, argv, &i)) >= 0)
+            continue;
+        status = 0;
         kernels = excluded = expression = NULL;
         for (unsigned k = 0; k < sizeof named / sizeof *named && !known; k++) {
             const char *option = argv[i], *v = cumu_option_value(named[k].name, argc, argv, &i);
@@ -253,6 +268,8 @@ static int open_reports(const struct memcheck_options *o, struct memcheck_report
         return cumu_fail(CUMU_EXIT_USAGE, "%s: %s", o->log, strerror(errno));
     r->print.prefix = o->prefix ? o->prefix : "=========";
     r->print.no_folders = o->folders && !strcmp(o->folders, "yes");
+    r->print.hosts = o->hosts ? (unsigned)strtoul(o->hosts, NULL, 10) : 0;
+    r->print.devices = o->devices ? (unsigned)strtoul(o->devices, NULL, 10) : 0;
     if (o->print_level)
         (void)cumu_memcheck_print_level(&r->print, o->print_level);
     if (o->backtrace)
@@ -280,6 +297,7 @@ static int set_environment(const struct memcheck_options *o, const char *path)
                                   {"CUMU_CHECK_LEAKS", o->leaks && strcmp(o->leaks, "full") == 0 ? "1" : "0"},
                                   {"CUMU_CHECK_LEVEL", level},
                                   {"CUMU_CHECK_UNUSED", o->unused ? "1" : "0"},
+                                  {"CUMU_CHECK_UNUSED_FROM", o->threshold ? o->threshold : "0"},
                                   {"CUMU_CHECK_KERNELS", o->kernels},
                                   {"CUMU_CHECK_LAUNCHES", launches},
                                   {"CUMU_CHECK_PADDING", o->padding ? o->padding : "0"},
@@ -289,6 +307,17 @@ static int set_environment(const struct memcheck_options *o, const char *path)
         if (setenv(set[k][0], set[k][1], 1))
             return cumu_fail(CUMU_EXIT_USAGE, "out of memory");
     return 0;
+}
+
+/* As compute-sanitizer says it; it is no error of the count. */
+static void say_status(const struct memcheck_reports *r, const struct memcheck_options *o, int status)
+{
+    enum { SIGNALLED = 128 };
+    if (!status || (o->status && !strcmp(o->status, "no")))
+        return;
+    if (status > SIGNALLED)
+        fprintf(r->to, "%s Error: process didn't terminate successfully\n", r->print.prefix);
+    fprintf(r->to, "%s Target application returned an error\n", r->print.prefix);
 }
 
 static void say_summary(const struct memcheck_reports *r, const struct memcheck_options *o)
@@ -355,12 +384,13 @@ static int memcheck(int argc, char **argv)
         status = set_environment(&o, path);
     if (!status) {
         print_header(&r);
-        status = cumu_launch_wait(&l, p.path, o.program, while_running, &r);
+        const int ended = status = cumu_launch_wait(&l, p.path, o.program, while_running, &r);
         cumu_memcheck_read(&r);
         if (!cumu_memcheck_finish(&r, o.save) && !status)
             status = CUMU_EXIT_USAGE;
         if (lost_reports(r.fd, path) && !status)
             status = CUMU_EXIT_USAGE;
+        say_status(&r, &o, ended);
         say_summary(&r, &o);
         if (r.errors && o.code)
             status = (int)o.code;
@@ -393,18 +423,22 @@ const struct cumu_verb_entry cumu_verb_memcheck = {
     "  --print-level LEVEL       reports that are printed: info (auto, the default: all), warn, error, fatal; all are counted\n"
     "  --show-backtrace WHICH    stacks in reports: yes (default), host, device or no\n"
     "  --strip-paths yes         source files without their folders (default: no)\n"
+    "  --num-callers-host N, --num-callers-device N   frames of a stack that are printed (default 0: all)\n"
     "  --prefix TEXT             begins each line in place of =========\n"
     "  --padding N               bytes between allocations, beyond cumu's 512 (default 0)\n"
     "  --kernel-name LIST        kernels that are looked at: kernel_name=NAME (kne=) or kernel_substring=PART (kns=)\n"
     "  --kernel-name-exclude LIST, --kernel-regex EXPRESSION   the same: others; by an expression\n"
-    "  --launch-skip N, --launch-count N   of their launches the first N are not looked at; only N are\n"
+    "  --launch-skip N (-s), --launch-count N (-c)   of their launches the first N are not looked at; only N are\n"
     "  --report-api-errors WHICH calls that return an error: explicit (default; extended is the same); all: also\n"
     "                            `not ready' and functions that are looked up and not there; no\n"
     "  --track-unused-memory     initcheck: also bytes of allocations that nobody ever writes (yes and no may follow)\n"
+    "  --unused-memory-threshold N   only allocations of which at least N % are unused\n"
+    "  --check-exit-code no      no line that the program returned an error (default: yes)\n"
     "  --racecheck-detect-level LEVEL   error; warn: also lanes of one warp (default); info: also two stores of one value\n"
     "                            (which --print-level info asks for, too)\n"
     "  --target-processes WHICH  all (default) or application-only: not what the program starts\n"
     "  --destroy-on-device-error kernel   a wrong access does not make its launch fail (default: context)\n"
+    "  Others of compute-sanitizer's: values that are done here anyway are taken, the rest is refused with the reason\n"
     "\n"
     "Kernels run on the CPU back end, which looks at every access of every thread, compiled or not: outside of\n"
     "live allocations, of the block's shared memory, of the thread's local memory, misaligned, in memory of the\n"

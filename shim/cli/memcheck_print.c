@@ -61,19 +61,28 @@ static void print_text(FILE *to, const struct memcheck_print *p, const char *s, 
     (void)fwrite(s, 1, n, to);
 }
 
-/* Whether a line belongs to a stack that is left out; *stack: the lines of it follow. */
-static bool is_left_out(const struct memcheck_print *p, const char *s, bool *stack)
+/* Where a report is: whether a device frame that is left out goes on, and frames so far of the stack. */
+struct place_in {
+    bool left_out;
+    unsigned hosts, devices;
+};
+
+/* Whether a line belongs to a stack, or a part of one, that is left out. */
+static bool is_left_out(const struct memcheck_print *p, const char *s, struct place_in *in)
 {
-    const bool host = !strncmp(s, "Saved host backtrace", 20) || !strncmp(s, "Host Frame:", 11);
-    const bool device = !strncmp(s, "Device Frame:", 13), of_it = *stack && !strncmp(s, "inlined at ", 11);
-    const bool out = (host && p->no_host) || (device && p->no_device) || of_it;
-    *stack = device && p->no_device;
+    const bool heads = !strncmp(s, "Saved host backtrace", 20), host = !strncmp(s, "Host Frame:", 11);
+    const bool device = !strncmp(s, "Device Frame:", 13), more = !strncmp(s, "inlined at ", 11);
+    const bool out = ((heads || host) && p->no_host) || (device && p->no_device) || (more && in->left_out) ||
+                     (host && p->hosts && in->hosts >= p->hosts) || (device && p->devices && in->devices >= p->devices);
+    in->hosts = host ? in->hosts + 1 : 0;
+    in->devices = device || more ? in->devices + device : 0;
+    in->left_out = out && (device || more);
     return out;
 }
 
 static void print_lines(FILE *to, const struct memcheck_print *p, const char *text, size_t n)
 {
-    bool stack = false;
+    struct place_in in = {.left_out = false};
     for (const char *s = text, *end = text + n, *next; s < end; s = next) {
         const char *newline = memchr(s, '\n', (size_t)(end - s));
         next = newline ? newline + 1 : end;
@@ -83,7 +92,7 @@ static void print_lines(FILE *to, const struct memcheck_print *p, const char *te
         }
         const char *words = s + sizeof prefix - 1;
         words += strspn(words, " ");
-        if (is_left_out(p, words, &stack))
+        if (is_left_out(p, words, &in))
             continue;
         fputs(p->prefix, to);
         (void)fwrite(s + sizeof prefix - 2, 1, (size_t)(words - s) - (sizeof prefix - 2), to);

@@ -15,11 +15,16 @@ struct memcheck_print {
     bool no_host, no_device; /* frames */
     bool no_folders;         /* before the names of source files */
     unsigned level;          /* least severe report: 0 info, 1 warn, 2 error, 3 fatal */
+    unsigned hosts, devices; /* frames of a stack at most, 0: all */
 };
 bool cumu_memcheck_print_level(struct memcheck_print *p, const char *name);      /* false: no such level */
 bool cumu_memcheck_print_backtrace(struct memcheck_print *p, const char *which); /* false: no such word */
 bool cumu_memcheck_prints(const struct memcheck_print *p, const char *report);   /* it is severe enough */
 void cumu_memcheck_print(FILE *to, const struct memcheck_print *p, const char *text, size_t n); /* at once */
+
+/* memcheck_fixed.c: an option that has one value here; 0: it was that, -1: it is none of them, else the status after
+ * saying why. */
+int cumu_memcheck_fixed(int argc, char **argv, int *i);
 
 struct memcheck_suppression;
 struct memcheck_text { /* grows; what does not fit into memory is left out */

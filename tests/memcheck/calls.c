@@ -358,6 +358,12 @@ static void pool_unwritten(bool wrong)
     need(cuMemFreeAsync(p, NULL), "cuMemFreeAsync");
     hope(cuCtxSynchronize());
 }
+static void half_used(bool wrong)
+{
+    const uint64_t p = device(BYTES);
+    need(cuMemsetD8_v2(p, 0, wrong ? BYTES / 2 : BYTES / 2 + 1), "cuMemsetD8");
+    need(cuMemFree_v2(p), "cuMemFree");
+}
 static void never_used(bool wrong)
 {
     const uint64_t p = device(BYTES);
@@ -432,6 +438,8 @@ static const struct {
     READS(pool_unwritten),
     {"never_used", "Unused memory in allocation 0x[0-9a-f]+ of size 400 bytes", IN_MAIN,
      "--tool initcheck --track-unused-memory", never_used},
+    {"half_used", "50% of allocation were unused", IN_MAIN,
+     "--tool initcheck --track-unused-memory --unused-memory-threshold 50", half_used},
 };
 
 int main(int argc, char **argv)

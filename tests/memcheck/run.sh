@@ -62,6 +62,11 @@ check "a program that prints meanwhile breaks no line" 0 -- "$cumu" memcheck --r
 absent "nor has a part of one" '^ *(Saved|Host|at|by|Address|and) |busy.|.busy'
 check "children count" 0 'ERROR SUMMARY: 2 errors' -- "$cumu" memcheck --report-api-errors no sh -c "$tmp/faulty wrong load; $tmp/faulty wrong store"
 check "the program's own status without errors" 7 'ERROR SUMMARY: 0 errors' -- "$cumu" memcheck --error-exitcode 9 sh -c 'exit 7'
+check "which is said" 7 '^========= Target application returned an error$' -- "$cumu" memcheck sh -c 'exit 7'
+check "or not" 7 'ERROR SUMMARY' -- "$cumu" memcheck --check-exit-code no sh -c 'exit 7'
+absent "as asked" 'Target application'
+check "its signal is said" 143 "^========= Error: process didn't terminate successfully$" -- \
+    "$cumu" memcheck sh -c 'kill -TERM $$'
 check "its signal" 143 'ERROR SUMMARY: 0 errors' -- "$cumu" memcheck sh -c 'kill -TERM $$'
 check "a limit of reports" 0 'ERROR SUMMARY: 2 errors' '^========= 1 reports were not printed' -- \
     "$cumu" memcheck --print-limit 1 "$tmp/faulty" wrong load
@@ -94,8 +99,14 @@ check "another kernel's name" 0 '^status 0$' 'ERROR SUMMARY: 0' -- \
 check "its own" 0 '^status 719$' -- "$cumu" memcheck --kernel-name kns=stor,kne=load "$tmp/faulty" wrong load
 check "left out" 0 '^status 0$' -- "$cumu" memcheck --kernel-name-exclude load "$tmp/faulty" wrong load
 check "an expression" 0 '^status 719$' -- "$cumu" memcheck --kernel-regex '^l.*d$' "$tmp/faulty" wrong load
-check "launches that are skipped" 0 '^status 0$' -- "$cumu" memcheck --launch-skip 2 "$tmp/faulty" wrong load
-check "and counted" 0 '^status 0$' -- "$cumu" memcheck --launch-count 1 "$tmp/faulty" wrong load
+for skip in --launch-skip=2 '-s 2'; do
+    # shellcheck disable=SC2086
+    check "launches that are skipped: $skip" 0 '^status 0$' -- "$cumu" memcheck $skip "$tmp/faulty" wrong load
+done
+for count in '--launch-count 1' '-c 1'; do
+    # shellcheck disable=SC2086
+    check "and counted: $count" 0 '^status 0$' -- "$cumu" memcheck $count "$tmp/faulty" wrong load
+done
 check "the first program alone" 0 'ERROR SUMMARY: 0 errors' -- \
     "$cumu" memcheck --target-processes application-only sh -c "$tmp/faulty wrong load; true"
 check "a launch that does not fail" 0 '^status 0$' 'ERROR SUMMARY: 1 error$' -- \
@@ -124,6 +135,13 @@ for stacks in host device no; do
             { echo "not ok what is saved without stacks: $word"; bad=1; }
     done
 done
+check "frames: one a stack" 0 'Host Frame: launch' 'Device Frame: called' -- \
+    "$cumu" memcheck --num-callers-host 1 --num-callers-device=1 --report-api-errors no "$tmp/faulty" wrong called
+if [ "$(grep -c 'Device Frame' "$tmp/out")" != 1 ] ||
+    [ "$(grep -c 'Host Frame' "$tmp/out")" != "$(grep -c 'Saved host backtrace' "$tmp/out")" ]; then
+    echo "not ok frames that are counted"
+    bad=1
+fi
 check "folders" 0 ' in folder in/a place/faulty\.h:5' -- "$cumu" memcheck "$tmp/faulty" wrong inlined
 check "are stripped" 0 ' in faulty\.h:5' 'inlined at faulty\.cu:77' -- \
     "$cumu" memcheck --strip-paths yes "$tmp/faulty" wrong inlined
@@ -145,6 +163,16 @@ for option in '--padding -1' '--padding 2000000000' '--padding many' '--print-le
     '--target-processes some' '--track-unused-memory=some' '--destroy-on-device-error some' '--tool some'; do
     # shellcheck disable=SC2086
     check "an option's value: $option" 125 "${option%%[ =]*} " -- "$cumu" memcheck $option "$tmp/faulty" right
+done
+check "what is done anyway" 0 'ERROR SUMMARY: 0' -- "$cumu" memcheck --check-device-heap=yes --racecheck-report analysis \
+    --track-stream-ordered-races all --require-cuda-init no --check-api-memory-access yes --demangle full --kill \
+    --initcheck-address-space=global --num-cuda-barriers 4 --mode launch true
+for option in '--check-device-heap no' '--racecheck-report=hazard' '--require-cuda-init yes' '--read file' '--read' \
+    '--initcheck-address-space shared' '--demangle' '--launch-timeout soon' '--kill=yes' '--generate-coredump' \
+    '--check-warpgroup-mma=yes' '--unused-memory-threshold 101' '--num-callers-host some' '--check-exit-code maybe' \
+    '--mode attach' '--mode launc' '--track-stream-ordered-races no'; do
+    # shellcheck disable=SC2086
+    check "what is not: $option" 125 "${option%%[ =]*}" -- "$cumu" memcheck $option true
 done
 check "on a MUSA device" 125 'needs --backend host' -- "$cumu" memcheck --backend musa "$tmp/faulty"
 check "suppressions that are none" 125 'no <record> in it' -- "$cumu" memcheck --suppressions "$tmp/faulty" "$tmp/faulty"

@@ -65,7 +65,7 @@ static void say_unused(const struct host_block *b)
     if (!host_config()->check_unused || b->kind != HOST_MEM_DEVICE || b->foreign || b->in_heap)
         return;
     const uint64_t bytes = host_initcheck_unwritten(b->base, b->size, &first);
-    if (bytes)
+    if (bytes && (double)bytes * 100 >= (double)b->size * (double)host_config()->unused_from)
         host_memcheck_say_unused(b, bytes, first);
 }
 
