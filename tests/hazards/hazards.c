@@ -22,7 +22,8 @@ enum {
     HALF = 32,
     SM_90 = 64,
     SHORTER = 128,
-    TWICE = 256
+    TWICE = 256,
+    CLUSTERED = 512
 };
 
 struct test {
@@ -36,6 +37,9 @@ struct test {
 #define A ".loc 1 77 3\n"
 #define B ".loc 1 88 3\n"
 #define SYNC "bar.sync 0;\n"
+#define CLUSTER_SYNC "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+#define CLUSTER \
+    "mapa.shared::cluster.u32 %r10, %r8, 1; mov.u32 %r6, %cluster_ctarank; setp.eq.u32 %p1, %r6, 0;\n" CLUSTER_SYNC
 #define WARP "bar.warp.sync 0xffffffff;\n"
 #define LEAVE(p) "@" p " bra END;\n"
 #define RACE(a, b) \
@@ -317,6 +321,17 @@ static const struct test fixed[] = {
      A "cp.async.ca.shared.global [%r3], [%rd3], 16;\ncp.async.wait_all;", 1, 32, RIGHT_FILLED},
     {"initcheck", "generic_read", NOT_WRITTEN(8), A "ld.u64 %rd5, [%rd3];", A "ld.u64 %rd5, [%rd3];", 1, 32,
      RIGHT_FILLED},
+    /* of blocks of one cluster, in the second one's shared memory */
+    {"racecheck", "cluster_both_write", "Error: " RACE("Write", "Write"),
+     CLUSTER A "@%p1 st.shared::cluster.u32 [%r10], %r1;\n" B "@!%p1 st.shared.u32 [%r8], 7;\n" CLUSTER_SYNC,
+     CLUSTER A "@%p1 st.shared::cluster.u32 [%r10], %r1;\n" CLUSTER_SYNC B
+               "@!%p1 st.shared.u32 [%r8], 7;\n" CLUSTER_SYNC,
+     2, 1, CLUSTERED},
+    {"racecheck", "cluster_read", "Error: " RACE("Write", "Read"),
+     CLUSTER A "@!%p1 st.shared.u32 [%r8], 7;\n" B "@%p1 ld.shared::cluster.u32 %r6, [%r10];\n" CLUSTER_SYNC,
+     CLUSTER A "@!%p1 st.shared.u32 [%r8], 7;\n" CLUSTER_SYNC B
+               "@%p1 ld.shared::cluster.u32 %r6, [%r10];\n" CLUSTER_SYNC,
+     2, 1, CLUSTERED},
     /* barriers and masks */
     {"synccheck", "half_a_warp", IN_WARP,
      "setp.ge.u32 %p1, %r1, 16;\n@%p1 bra NEXT;\n" A SYNC "NEXT:\nst.shared.u32 [%r3], 1;",
@@ -473,7 +488,7 @@ static void need(int r, const char *what)
 static const char *module_of(const struct test *t, const char *body)
 {
     return text(".version 8.0\n.target %s\n.address_size 64\n.extern .shared .align 16 .b8 dyn[];\n"
-                ".visible .entry %s(.param .u64 p)\n{\n"
+                ".visible .entry %s(.param .u64 p) %s\n{\n"
                 ".reg .u32 %%r<16>; .reg .u64 %%rd<8>; .reg .u16 %%h<2>; .reg .pred %%p<4>;\n"
                 ".shared .align 16 .b8 s[2048];\n.shared .align 8 .b8 m[16];\n"
                 "ld.param.u64 %%rd1, [p]; mov.u32 %%r1, %%tid.x; mov.u32 %%r2, %%ctaid.x;\n"
@@ -485,7 +500,8 @@ static const char *module_of(const struct test *t, const char *body)
                 "mul.wide.u32 %%rd4, %%r6, 16; add.u64 %%rd4, %%rd4, %%rd1;\n"
                 "mov.u16 %%h1, 5; setp.eq.u32 %%p3, %%r1, 1000; setp.eq.u32 %%p1, %%r1, 0;\n"
                 "%s\nEND:\nret;\n}\n.file 1 \"hazards.cu\"\n",
-                t->flags & SM_90 ? "sm_90" : "sm_80", t->name, body);
+                t->flags & (SM_90 | CLUSTERED) ? "sm_90" : "sm_80", t->name,
+                t->flags & CLUSTERED ? ".reqnctapercluster 2" : "", body);
 }
 
 static uint64_t allocate(const struct test *t, size_t bytes)
