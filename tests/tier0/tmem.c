@@ -6,10 +6,12 @@ static const struct {
     unsigned each;
 } shapes[] = {{"32x32b", 1}, {"16x64b", 1}, {"16x128b", 2}, {"16x256b", 4}, {"16x32bx2", 1}};
 
-/* Stored as 32x32b, loaded as the shape; each word is its lane and column. */
+/* Stored as 32x32b, loaded as the shape; each word is its lane and column. Of 16x256b the upper sixteen lanes, by an
+ * address that leaves the warp's quarter out. */
 static void shape(unsigned s, unsigned x, bool pack)
 {
     const unsigned n = shapes[s].each * x;
+    const bool upper = s == 3;
     unsigned bad = 0;
     struct args a = {result, words, 0};
     length = 0;
@@ -24,7 +26,7 @@ static void shape(unsigned s, unsigned x, bool pack)
     PUT(";\ntcgen05.wait::st.sync.aligned;\ntcgen05.ld.sync.aligned.%s.x%u%s.b32 ", shapes[s].name, x,
         pack ? ".pack::16b" : "");
     registers(n);
-    PUT(s == 4 ? ", [%%r13+2], 64;\n" : ", [%%r13+2];\n");
+    PUT(s == 4 ? ", [%%r13+2], 64;\n" : upper ? ", [%%r11+0x100002];\n" : ", [%%r13+2];\n");
     PUT("tcgen05.wait::ld.sync.aligned;\n");
     for (unsigned k = 0; k < n; k++)
         PUT("st.global.u32 [%%rd4+%u], %%z%u;\n", 4 * k, k);
@@ -43,7 +45,7 @@ static void shape(unsigned s, unsigned x, bool pack)
                 row = l / 4 + (r & 2 ? 8 : 0), col = (r >> 2) * 8 + l % 4 * 2 + (r & 1);
             else if (s == 4)
                 row = l % 16, col = r + (l >= 16 ? 64 : 0);
-            row += t / 32 * 32;
+            row += t / 32 * 32 + (upper ? 16 : 0);
             const uint32_t low = row * 1000 + 2 + (pack ? 2 * col : col),
                            want = pack ? (low & 0xffff) | (low + 1) << 16 : low;
             bad += result[t * 128 + r] != want;

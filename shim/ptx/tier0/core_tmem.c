@@ -99,14 +99,14 @@ static void reduce(struct t0_warp *w, const struct lir_tile *x, unsigned n)
     }
 }
 
-/* Between a warp's registers and its quarter of the lanes. An address without a lane means the quarter's own: CUTLASS's
- * example 93 gives all warps the same one. */
+/* Between a warp's registers and its quarter of the lanes. The bits of the address that say which quarter may be left
+ * out, as the hardware ignores them: CUTLASS's example 93 and DeepGEMM (by its comment) give all warps the same one. */
 static void transfer(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x, bool store)
 {
     const unsigned lead = (unsigned)__builtin_ctz(w->l.mask), n = x->p[2];
     const bool packed = x->p[0] & LIR_TM_PACKED;
     const uint32_t address = t0_tile_u32(w, x, 0, lead), at = address & 0xffff, quarter = w->index % 4;
-    const uint32_t first = address >> 16 ? address >> 16 : 32 * quarter;
+    const uint32_t lane = address >> 16, first = lane < LIR_LANES ? 32 * quarter + lane : lane;
     struct t0_tensor *t = t0_tensor_of(w, t0_tile_own_rank(w));
     if (first / 32 != quarter)
         refuse(w, i, "tensor memory: lanes of another warp's quarter");
