@@ -323,7 +323,8 @@ static void type(unsigned a, bool sparse)
     check(good == tried, "%s%s: %u of %u random products", types[a].name, sparse ? ", sparse" : "", good, tried);
 }
 
-/* The same descriptors again: after B's first column has changed, as another type, and with its sign turned. What a
+/* What all four warps have stored, with no barrier but the fence, as CUTLASS's example 88 does. The same descriptors
+ * again: after B's first column has changed, as another type, and with its sign turned. What a
  * warp has widened serves the next only as long as it is the same. */
 static void again(void)
 {
@@ -334,7 +335,7 @@ static void again(void)
     PUT("%s.reg .b32 %%z<16>; .shared .align 1024 .b8 s[8192];\n"
         "mov.u32 %%r2, s; shl.b32 %%r3, %%r1, 2; add.u32 %%r4, %%r2, %%r3; mov.u32 %%r5, 0;\n"
         "F: st.shared.u32 [%%r4], 0x3c003c00; add.u32 %%r4, %%r4, 512; add.u32 %%r5, %%r5, 1;\n"
-        "setp.lt.u32 %%p1, %%r5, 16; @%%p1 bra F; fence.proxy.async; bar.sync 0; shr.u32 %%r7, %%r2, 4;\n"
+        "setp.lt.u32 %%p1, %%r5, 16; @%%p1 bra F; fence.proxy.async; shr.u32 %%r7, %%r2, 4;\n"
         "cvt.u64.u32 %%rd5, %%r7; or.b64 %%rd5, %%rd5, 0x1000080000; add.u64 %%rd6, %%rd5, 256;\n"
         "setp.ne.u32 %%p2, 0, 0; setp.ne.u32 %%p3, %%r1, 0; mul.wide.u32 %%rd4, %%r1, 64;\n"
         "add.u64 %%rd4, %%rd4, %%rd30;\n",

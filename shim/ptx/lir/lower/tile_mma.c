@@ -1,6 +1,6 @@
 /* Lowering: products of warpgroups (wgmma), each as one LIR_WGMMA of each of their four warps. They are done when
- * issued; what a warp waits for is the other three, as these read shared memory that a program may write again when one
- * of them has waited. */
+ * issued; what a warp waits for is the other three: at the fence before them, as a product reads what all four have
+ * stored in shared memory, and at the wait, as they read what a program may write again when one of them has waited. */
 #include "ptx/lir/lower/tile.h"
 
 #include <stdlib.h>
@@ -132,7 +132,7 @@ static void lower_product(struct lir_lower *l, const struct ptx_instr *i)
 }
 
 /* The warps of a group meet at a barrier that no program can name. */
-static void lower_wait(struct lir_lower *l)
+static void lower_meeting(struct lir_lower *l)
 {
     uint32_t warp = lir_const_row(l, LIR_ROW_SREG, 0, PTX_SR_WARPID, 0), two = lir_imm(l, LIR_CLASS_32, 2);
     uint32_t base = lir_imm(l, LIR_CLASS_32, LIR_BARRIER_GROUP), threads = lir_imm(l, LIR_CLASS_32, 128);
@@ -158,9 +158,9 @@ bool lir_lower_wgmma(struct lir_lower *l, const struct ptx_instr *i)
         return false;
     if (lir_has(i, "mma_async"))
         lower_product(l, i);
-    else if (lir_has(i, "wait_group"))
-        lower_wait(l);
+    else if (lir_has(i, "wait_group") || lir_has(i, "fence"))
+        lower_meeting(l);
     else
-        return lir_has(i, "fence") || lir_has(i, "commit_group");
+        return lir_has(i, "commit_group");
     return true;
 }

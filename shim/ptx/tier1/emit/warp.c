@@ -350,7 +350,7 @@ bool t1_warp_op(struct t1_emit *e)
     case PTX_OP_BAR:
     case PTX_OP_BARRIER: barrier(e); return true;
     case PTX_OP_WGMMA:
-        if (!e->in->opcode || !strstr(e->in->opcode, "wait_group"))
+        if (!e->in->opcode || (!strstr(e->in->opcode, "wait_group") && !strstr(e->in->opcode, "fence")))
             return false;
         t1_put(e, "t1_bar_group(b, warp);\n");
         return true;
