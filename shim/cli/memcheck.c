@@ -19,7 +19,8 @@
 
 struct memcheck_options {
     const char *tool, *leaks, *exitcode, *log, *limit, *save, *suppressions, *api, *processes, *skip, *count, *after;
-    const char *level, *print_level, *backtrace, *folders, *prefix, *padding, *hosts, *devices, *threshold, *status;
+    const char *level, *print_level, *backtrace, *folders, *prefix, *padding, *hosts, *devices, *threshold, *status,
+        *copies;
     bool unused;
     const char *backend;
     const char *words; /* of CUMU_CHECK */
@@ -122,6 +123,8 @@ static int check(struct memcheck_options *o)
         return cumu_usage(&cumu_verb_memcheck, "--target-processes wants all or application-only");
     if (!among(o->after, "context", "kernel", NULL))
         return cumu_usage(&cumu_verb_memcheck, "--destroy-on-device-error wants context or kernel");
+    if (!among(o->copies, "yes", "no", NULL))
+        return cumu_usage(&cumu_verb_memcheck, "--check-api-memory-access wants yes or no");
     if (!among(o->folders, "yes", "no", NULL))
         return cumu_usage(&cumu_verb_memcheck, "--strip-paths wants yes or no");
     if (o->print_level && !cumu_memcheck_print_level(&(struct memcheck_print){0}, o->print_level))
@@ -170,6 +173,7 @@ static int parse(struct memcheck_options *o, int argc, char **argv)
                  {"--racecheck-detect-level", &o->level},
                  {"--print-level", &o->print_level},
                  {"--show-backtrace", &o->backtrace},
+                 {"--check-api-memory-access", &o->copies},
                  {"--strip-paths", &o->folders},
                  {"--prefix", &o->prefix},
                  {"--padding", &o->padding},
@@ -298,6 +302,7 @@ static int set_environment(const struct memcheck_options *o, const char *path)
                                   {"CUMU_CHECK_LEVEL", level},
                                   {"CUMU_CHECK_UNUSED", o->unused ? "1" : "0"},
                                   {"CUMU_CHECK_UNUSED_FROM", o->threshold ? o->threshold : "0"},
+                                  {"CUMU_CHECK_COPIES", o->copies && !strcmp(o->copies, "no") ? "0" : "1"},
                                   {"CUMU_CHECK_KERNELS", o->kernels},
                                   {"CUMU_CHECK_LAUNCHES", launches},
                                   {"CUMU_CHECK_PADDING", o->padding ? o->padding : "0"},
@@ -433,6 +438,7 @@ const struct cumu_verb_entry cumu_verb_memcheck = {
     "                            `not ready' and functions that are looked up and not there; no\n"
     "  --track-unused-memory     initcheck: also bytes of allocations that nobody ever writes (yes and no may follow)\n"
     "  --unused-memory-threshold N   only allocations of which at least N % are unused\n"
+    "  --check-api-memory-access no   initcheck looks at no copies to the host (default: yes)\n"
     "  --check-exit-code no      no line that the program returned an error (default: yes)\n"
     "  --racecheck-detect-level LEVEL   error; warn: also lanes of one warp (default); info: also two stores of one value\n"
     "                            (which --print-level info asks for, too)\n"
@@ -445,7 +451,7 @@ const struct cumu_verb_entry cumu_verb_memcheck = {
     "program that no device can reach. A thread ends at such an access, its launch fails with error 719.\n"
     "racecheck: two threads of a launch, or two launches, copies or fills of different streams, use the same bytes,\n"
     "one of them writes, and no barrier, atomic, fence with a flag, event or wait orders them. initcheck: a\n"
-    "kernel reads device memory that nobody wrote. synccheck: threads pass a barrier by that others of their warp\n"
+    "kernel or a copy to the host reads device memory that nobody wrote. synccheck: threads pass a barrier by that others of their warp\n"
     "wait at, a mask does not name the lanes that arrive, thread counts, mbarrier objects, cooperative launches.\n"
     "Programs built with -lineinfo get source lines. The summary's last line is ERROR SUMMARY: N errors. Where stderr or\n"
     "a file does not take what is written, the exit status is 125 in place of 0.\n",

@@ -11,7 +11,6 @@ static const struct fixed {
     const char *why;    /* other values are refused */
 } fixed[] = {
     {"--check-device-heap", "yes", "blocks of the device heap are always looked at"},
-    {"--check-api-memory-access", "yes", "copies and fills are always looked at"},
     {"--check-bulk-copy", "yes", "copies in bulk are always looked at"},
     {"--check-warpgroup-mma", "no", "what wgmma reads of shared memory is not looked at"},
     {"--demangle", "full", "names are always written in full"},

@@ -358,6 +358,33 @@ static void pool_unwritten(bool wrong)
     need(cuMemFreeAsync(p, NULL), "cuMemFreeAsync");
     hope(cuCtxSynchronize());
 }
+static void to_host(uint64_t written, uint64_t copied)
+{
+    static char host[BYTES];
+    const uint64_t p = device(BYTES);
+    if (written)
+        need(cuMemsetD8_v2(p, 0, written), "cuMemsetD8");
+    need(cuMemcpyDtoH_v2(host, p, copied), "cuMemcpyDtoH");
+}
+static void copy_never_written(bool wrong) { to_host(wrong ? 0 : 4, 4); }
+static void copy_end_not_written(bool wrong) { to_host(wrong ? BYTES - 16 : BYTES - 15, BYTES); } /* or padding */
+static void copy_async_not_written(bool wrong)
+{
+    static char host[BYTES];
+    uint64_t p;
+    need(cuMemAllocAsync(&p, BYTES, NULL), "cuMemAllocAsync");
+    need(cuMemsetD8Async(p, 0, wrong ? 100 : BYTES, NULL), "cuMemsetD8Async");
+    need(cuMemcpyDtoHAsync_v2(host, p, BYTES, NULL), "cuMemcpyDtoHAsync");
+    need(cuMemFreeAsync(p, NULL), "cuMemFreeAsync");
+    hope(cuCtxSynchronize());
+}
+static void copy_rows_not_written(bool wrong)
+{
+    static char host[4 * PITCH];
+    const uint64_t p = device(4 * PITCH);
+    need(cuMemsetD2D8_v2(p, PITCH, 0, PITCH, wrong ? 3 : 4), "cuMemsetD2D8");
+    need(cuMemcpyDtoH_v2(host, p, 4 * PITCH), "cuMemcpyDtoH");
+}
 static void half_used(bool wrong)
 {
     const uint64_t p = device(BYTES);
@@ -398,6 +425,11 @@ static void never_used(bool wrong)
     { \
 #name, "Uninitialized __global__ memory read of size 4 bytes", IN_KERNEL, "--tool initcheck", name \
     }
+#define COPIES(name, size) \
+    { \
+#name, "Host API memory access error at host access to 0x[0-9a-f]+ of size " #size " bytes", IN_MAIN, \
+            "--tool initcheck", name \
+    }
 
 static const struct {
     const char *name, *report, *place, *options;
@@ -436,6 +468,10 @@ static const struct {
     READS(gap_of_rows_copied),
     READS(row_not_copied),
     READS(pool_unwritten),
+    COPIES(copy_never_written, 4),
+    COPIES(copy_end_not_written, 400),
+    COPIES(copy_async_not_written, 400),
+    COPIES(copy_rows_not_written, 256),
     {"never_used", "Unused memory in allocation 0x[0-9a-f]+ of size 400 bytes", IN_MAIN,
      "--tool initcheck --track-unused-memory", never_used},
     {"half_used", "50% of allocation were unused", IN_MAIN,

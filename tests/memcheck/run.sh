@@ -170,6 +170,7 @@ check "what is done anyway" 0 'ERROR SUMMARY: 0' -- "$cumu" memcheck --check-dev
 for option in '--check-device-heap no' '--racecheck-report=hazard' '--require-cuda-init yes' '--read file' '--read' \
     '--initcheck-address-space shared' '--demangle' '--launch-timeout soon' '--kill=yes' '--generate-coredump' \
     '--check-warpgroup-mma=yes' '--unused-memory-threshold 101' '--num-callers-host some' '--check-exit-code maybe' \
+    '--check-api-memory-access some' \
     '--mode attach' '--mode launc' '--track-stream-ordered-races no'; do
     # shellcheck disable=SC2086
     check "what is not: $option" 125 "${option%%[ =]*}" -- "$cumu" memcheck $option true
@@ -189,6 +190,8 @@ for option in '--track-unused-memory no' --track-unused-memory=no '--report-api-
     # shellcheck disable=SC2086
     check "$option" 0 'ERROR SUMMARY: 0 errors' -- "$cumu" memcheck --tool initcheck $option "$tmp/calls" wrong never_used
 done
+check "copies that are not looked at" 0 'ERROR SUMMARY: 0' -- \
+    "$cumu" memcheck --tool initcheck --check-api-memory-access no "$tmp/calls" wrong copy_never_written
 check "an unknown option" 125 'unknown option --frobnicate' -- "$cumu" memcheck --frobnicate "$tmp/faulty"
 check "no program" 125 'no program given' -- "$cumu" memcheck
 check "a program that is not there" 127 -- "$cumu" memcheck "$tmp/nothing"

@@ -255,6 +255,7 @@ static void read_config(void)
     const char *level = secure_getenv("CUMU_CHECK_LEVEL");
     config.check_level = !level || !strcmp(level, "warn") ? T0_WARNING : !strcmp(level, "info") ? T0_INFO : T0_ERROR;
     config.unused_from = number("CUMU_CHECK_UNUSED_FROM", 0, 0, 100, "a percentage");
+    config.check_copies = number("CUMU_CHECK_COPIES", 1, 0, 1, "0 or 1");
     config.check_unused = number("CUMU_CHECK_UNUSED", 0, 0, 1, "0 or 1");
     config.check_leaks = number("CUMU_CHECK_LEAKS", 0, 0, 1, "0 or 1");
     config.check_limit = (int)number("CUMU_CHECK_LIMIT", 100, 0, INT_MAX, "a number, 0 for all");

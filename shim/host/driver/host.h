@@ -34,6 +34,7 @@ struct host_config {
     int check_limit;              /* CUMU_CHECK_LIMIT: reports that are printed, 0 = all */
     unsigned check_level;         /* CUMU_CHECK_LEVEL: the least severe race that is reported, enum t0_severity */
     bool check_unused;            /* CUMU_CHECK_UNUSED: allocated bytes that nobody writes are reported, too */
+    bool check_copies;            /* CUMU_CHECK_COPIES: those to the host of what nobody wrote are reported */
     long unused_from;             /* CUMU_CHECK_UNUSED_FROM: percent of an allocation at least */
     const char *check_kernels;    /* CUMU_CHECK_KERNELS, see memcheck_filter.c */
     long check_skip, check_count; /* CUMU_CHECK_LAUNCHES; count 0: all */

@@ -119,11 +119,19 @@ uint32_t host_initcheck_undefined(void *unused, uint64_t address, uint32_t size,
     return undefined;
 }
 
-static void copied(uint64_t to, uint64_t from, uint64_t size, bool from_device)
+/* What a copy to the host takes of what nobody wrote. */
+struct unwritten {
+    uint64_t first, bytes, longest; /* of a run of bytes */
+};
+
+static void copied(uint64_t to, uint64_t from, uint64_t size, bool from_device, struct unwritten *u)
 {
-    uint64_t at, end = from + size;
+    uint64_t at, run = 0, end = from + size;
     while (from_device && size && find_unwritten(from, size, &at)) {
         set_bits(to, at - from, true);
+        run = at == from ? run + 1 : 1;
+        u->longest = run > u->longest ? run : u->longest;
+        u->first = u->bytes++ ? u->first : at;
         to += at + 1 - from;
         from = at + 1;
         size = end - from;
@@ -131,15 +139,26 @@ static void copied(uint64_t to, uint64_t from, uint64_t size, bool from_device)
     set_bits(to, size, true);
 }
 
+/* Whether somebody forgot to write it. What a structure has of padding is shorter than its largest member. */
+static bool is_forgotten(const struct unwritten *u, uint64_t size)
+{
+    enum { LARGEST_MEMBER = 16 };
+    return u->bytes && (u->bytes == size || u->longest >= LARGEST_MEMBER);
+}
+
 void host_initcheck_copied(const struct copy *c)
 {
     if (!checking())
         return;
     const bool from_device = host_memcheck_is_private((uintptr_t)c->src);
+    struct unwritten u = {0, 0, 0};
     for (size_t z = 0; z < c->depth; z++)
         for (size_t y = 0; y < c->height; y++)
             copied((uintptr_t)c->dst + z * c->dst_slice + y * c->dst_pitch,
-                   (uintptr_t)c->src + z * c->src_slice + y * c->src_pitch, c->width, from_device);
+                   (uintptr_t)c->src + z * c->src_slice + y * c->src_pitch, c->width, from_device, &u);
+    const uint64_t size = (uint64_t)c->width * c->height * c->depth;
+    if (host_config()->check_copies && is_forgotten(&u, size) && !host_memcheck_is_private((uintptr_t)c->dst))
+        host_memcheck_say_unwritten((uintptr_t)c->src, size, u.first);
 }
 
 void host_initcheck_filled(const void *p, size_t size)

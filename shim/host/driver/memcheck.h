@@ -104,6 +104,8 @@ void host_memcheck_fault(const struct host_memcheck_run *r, const char *what, co
 /* What a tool has found on the host, with this thread's backtrace under the line `stack`. */
 void host_memcheck_say(const struct t0_finding *f, const char *stack);
 void host_memcheck_say_unused(const struct host_block *b, uint64_t bytes, uint64_t first);
+/* A copy to the host of bytes from `base` on whose first unwritten one is at `first`; once for each call's place. */
+void host_memcheck_say_unwritten(uint64_t base, uint64_t size, uint64_t first);
 void host_memcheck_say_early_free(const struct host_block *b);
 void host_memcheck_say_leak(const struct host_block *b);
 void host_memcheck_say_leaks(size_t bytes, size_t count);

@@ -311,10 +311,13 @@ static bool is_new(const struct t0_finding *f)
     return true;
 }
 
+static pthread_mutex_t reporting = PTHREAD_MUTEX_INITIALIZER;
+/* Errors at places that earlier launches have reported: a program may launch a wrong kernel a million times. */
+static _Atomic uint64_t repeated;
+
 /* The first finding at its places is reported, the others are counted. */
 static void on_finding(void *ctx, const struct t0_finding *f)
 {
-    static pthread_mutex_t reporting = PTHREAD_MUTEX_INITIALIZER;
     struct host_memcheck_run *r = ctx;
     if (f->severity > host_config()->check_level)
         return;
@@ -359,9 +362,6 @@ bool host_memcheck_begin(struct host_memcheck_run *r)
                                  .undefined = host_initcheck_undefined};
     return true;
 }
-
-/* Errors at places that earlier launches have reported: a program may launch a wrong kernel a million times. */
-static _Atomic uint64_t repeated;
 
 bool host_memcheck_end(struct host_memcheck_run *r)
 {
@@ -461,6 +461,30 @@ void host_memcheck_say_unused(const struct host_block *b, uint64_t bytes, uint64
                  (unsigned long long)(first - b->base), (unsigned long long)first);
     snprintf(share, sizeof share, "%.4g%% of allocation were unused.", 100.0 * (double)bytes / (double)b->size);
     say(&f, "Saved host backtrace up to driver entry point at allocation time", &b->made);
+}
+
+void host_memcheck_say_unwritten(uint64_t base, uint64_t size, uint64_t first)
+{
+    char title[120], where[120];
+    struct host_frames here;
+    const struct host_order *order = host_order_running().order;
+    const struct host_frames *origin = order ? &order->origin : &here;
+    const struct t0_finding f = {.tool = T0_INITCHECK, .title = title, .note = {where}, .notes = 1};
+    struct t0_finding place = {.tool = T0_INITCHECK, .places = 1};
+    if (!order)
+        host_memcheck_frames(&here);
+    for (int k = 0; k < origin->count; k++)
+        place.at[0].place.pc = place.at[0].place.pc * 16777619u ^ (uint32_t)(uintptr_t)origin->at[k];
+    snprintf(title, sizeof title, "Host API memory access error at host access to 0x%llx of size %llu bytes",
+             (unsigned long long)base, (unsigned long long)size);
+    snprintf(where, sizeof where, "Uninitialized access at 0x%llx on access by cudaMemcpy source",
+             (unsigned long long)first);
+    pthread_mutex_lock(&reporting);
+    if (is_new(&place))
+        say(&f, "Saved host backtrace up to driver entry point at error", origin);
+    else
+        repeated++;
+    pthread_mutex_unlock(&reporting);
 }
 
 void host_memcheck_say_leaks(size_t bytes, size_t count)
