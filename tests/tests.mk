@@ -23,8 +23,8 @@ $(TEST_AR): $(TEST_OBJ)
 	@rm -f $@
 	$Qar rcs $@ $(TEST_OBJ)
 
-# Of the sanitizers tests have what watches memory; the rest is for what they test.
-TEST_BASE = $(subst fuzzer-no-link$(comma),,$(subst $(comma)undefined,,$(BASE)))
+# Of the sanitizers tests have what watches memory; the rest is for what they test, and for fuzzers.
+TEST_BASE = $(if $(findstring /fuzz/,$@),$(BASE),$(subst fuzzer-no-link$(comma),,$(subst $(comma)undefined,,$(BASE))))
 $B/obj/tests/%.o: tests/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	@echo "cc tests/$*.c"
