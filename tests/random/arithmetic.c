@@ -74,9 +74,9 @@ static unsigned letter_pool(const struct ptx_instr *in, char c)
     case 'p': return POOL_PRED;
     case 'I':
     case 'J':
+    case 'R':
     case 'i':
     case 'u': return POOL_INT;
-    case 'C': return in->op == PTX_OP_CVT && in->sub == PTX_SUB_PACK ? POOL_INT : pool_of(type);
     case 'W':
     case 'w': return type == PTX_U16 || type == PTX_S16 ? POOL_INT : POOL_WIDE;
     default: return pool_of(type);

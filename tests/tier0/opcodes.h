@@ -179,6 +179,7 @@ static void by_pattern(const struct ptx_opcode *oc)
         case 'p': letter = 'p'; break;
         case 'I':
         case 'J':
+        case 'R':
         case 'K':
         case 'i':
         case 'k':
@@ -191,7 +192,6 @@ static void by_pattern(const struct ptx_opcode *oc)
         case 'w': letter = ptx_type_size(type) == 2 ? 'r' : 'd'; break;
         case '1':
         case 'c': letter = letter_of(i->type[1]); break;
-        case 'C': letter = i->op == PTX_OP_CVT && i->sub == PTX_SUB_PACK ? 'r' : letter_of(type); break;
         default: letter = letter_of(type);
         }
         if (*s == 'D' && ptx_type_size(type) == 1)

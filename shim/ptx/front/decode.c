@@ -161,7 +161,7 @@ static const char *cvt_pattern(const struct ptx_instr *in)
 {
     const bool from_f32 = in->type[1] == PTX_F32, random = in->rnd == PTX_RS, scaled = in->flags & PTX_F_SCALED;
     if (in->sub == PTX_SUB_PACK)
-        return in->type[2] ? "Cccc" : "Ccc";
+        return in->type[2] ? "Rccc" : "Rcc";
     if (is_packed_x4(in->type[0]))
         return "Dqi";
     if (in->type[0] == PTX_F16X2 || in->type[0] == PTX_BF16X2)

@@ -75,6 +75,7 @@ static unsigned letter_type(const struct ptx_instr *in, char c)
     case 'S':
     case 'p': return PTX_PRED;
     case 'I':
+    case 'R':
     case 'K':
     case 'k':
     case 'n':
@@ -89,7 +90,6 @@ static unsigned letter_type(const struct ptx_instr *in, char c)
     case '1':
     case 'q':
     case 'c': return in->type[1];
-    case 'C': return in->op == PTX_OP_CVT && in->sub == PTX_SUB_PACK ? PTX_U32 : in->type[0];
     case 'x': return PTX_NONE;
     default: return in->type[0];
     }
@@ -100,7 +100,7 @@ static unsigned letter_type(const struct ptx_instr *in, char c)
 static void check_scalar(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
                          const struct ptx_opnd *o, char c, unsigned type)
 {
-    bool wider = strchr("CcMm", c);
+    bool wider = strchr("CcMmR", c);
     switch (o->kind) {
     case PTX_O_REG:
         if (o->imm && is_dst_letter(c))
