@@ -415,6 +415,50 @@ static void kind(const char *name, const char *kind, unsigned low, unsigned high
           good, tried);
 }
 
+/* All lanes of a warp issue a product and a copy, each its own: eight of them add to the same sums. */
+static void each_lane(void)
+{
+    const struct layout ones = {.start = A_AT, .lead = 128, .stride = 256, .per = 8};
+    const struct layout any_bytes = {.start = B_AT, .stride = 128, .per = 16};
+    uint32_t *bytes = words + 128 * 128; /* of one block */
+    unsigned bad = 0;
+    struct args a = {result, words, 0};
+    const float sum = 8 * 16;
+    length = 0;
+    for (unsigned x = 0; x < SMEM / 4; x++)
+        bytes[x] = x < B_AT / 4 ? 0x3c003c00 : any(1u << 31);
+    PUT(BEGIN, HEAD_100 ENTRY("k"));
+    for (unsigned k = 0; k < 32; k++)
+        PUT("mov.b32 %%z%u, 0;\n", k);
+    PUT("tcgen05.st.sync.aligned.32x32b.x32.b32 [%%r13], ");
+    registers(32);
+    PUT(";\ntcgen05.wait::st.sync.aligned; tcgen05.fence::before_thread_sync; bar.sync 0;\n"
+        "tcgen05.fence::after_thread_sync; mov.u64 %%rd5, 0x%llx; mov.u64 %%rd6, 0x%llx; and.b32 %%r20, %%r1, 3;\n"
+        "shl.b32 %%r20, %%r20, 3; add.u32 %%r20, %%r20, %%r11; shl.b32 %%r21, %%r1, 2; add.u32 %%r21, %%r21, %%r11;\n"
+        "cvt.u64.u32 %%rd7, %%r1; add.u64 %%rd6, %%rd6, %%rd7; mov.u32 %%r22, 0x8020010; setp.eq.u32 %%p5, 0, 0;\n"
+        "@%%p3 bra M; tcgen05.mma.cta_group::1.kind::f16 [%%r20], %%rd5, %%rd5, %%r22, %%p5;\n"
+        "tcgen05.cp.cta_group::1.128x128b [%%r21+32], %%rd6;\n"
+        "@%%p4 bra M; tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];\n"
+        "M: mbarrier.try_wait.parity.shared::cta.b64 %%p6, [bar], 0; @!%%p6 bra M;\n"
+        "tcgen05.ld.sync.aligned.32x32b.x128.b32 ",
+        (unsigned long long)layout_descriptor(&ones, true), (unsigned long long)layout_descriptor(&any_bytes, true));
+    registers(128);
+    PUT(", [%%r13];\ntcgen05.wait::ld.sync.aligned;\n");
+    for (unsigned c = 0; c < 128; c++)
+        PUT("st.global.u32 [%%rd4+%u], %%z%u;\n", 4 * c, c);
+    PUT("setp.ne.u32 %%p3, %%r10, 0;\n" FINISH);
+    if (!t0t_once(text_of, "k", 1, THREADS, &a, NULL))
+        return;
+    for (unsigned t = 0; t < THREADS; t++)
+        for (unsigned c = 0; c < 128; c++) { /* lane l's copy begins at row l */
+            const uint32_t got = result[t * 128 + c];
+            float f;
+            memcpy(&f, &got, 4);
+            bad += c < 32 ? f != sum : got != bytes[B_AT / 4 + 4 * (t + (c - 32) / 4) + c % 4];
+        }
+    check(!bad, "products and copies of 32 lanes: %u wrong", bad);
+}
+
 int main(void)
 {
     static const struct {
@@ -485,6 +529,7 @@ int main(void)
         kind("mxf4", "mxf4.block_scale", FP4, FP4, 2, sparse, ws);
         kind("mxf4nvf4", "mxf4nvf4.block_scale.scale_vec::4X", FP4, FP4, 4, sparse, ws);
     }
+    each_lane();
     for (unsigned k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         struct args a = {result, words, 0};
         struct t0_fault f = {0};

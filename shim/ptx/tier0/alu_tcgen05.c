@@ -283,10 +283,9 @@ static void rows_of(const struct job *j, struct scratch *s, unsigned rank, bool 
         }
 }
 
-HANDLER(TCMMA)
+static void product(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x, unsigned lane)
 {
-    const struct lir_tile *x = t0_tile_of(w, i);
-    const unsigned lane = (unsigned)__builtin_ctz(MASK), own = t0_tile_own_rank(w);
+    const unsigned own = t0_tile_own_rank(w);
     struct job j = {.w = w,
                     .i = i,
                     .x = x,
@@ -297,7 +296,6 @@ HANDLER(TCMMA)
     struct scratch *s = t0_scratch(w, i);
     const unsigned even = j.pair ? own & ~1u : own;
     const bool add = T0_PRED(w, t0_tile_row(w, x, LIR_TC_ADD)) >> lane & 1;
-    w->at = i;
     if (j.pair && even + 1 >= w->block->cluster->size)
         refuse(w, i, "cta_group::2 without the other block of the pair");
     j.zero = x->p[0] & LIR_TC_ZEROES ? t0_tile_u64(w, x, LIR_TC_ZERO, lane) : 0;
@@ -311,4 +309,12 @@ HANDLER(TCMMA)
             negate(s->b, j.n * j.k);
         rows_of(&j, s, rank, add);
     }
+}
+
+/* One product for each thread that is here; programs elect one. */
+HANDLER(TCMMA)
+{
+    w->at = i;
+    T0_FOR_LANES(lane, MASK)
+    product(w, i, t0_tile_of(w, i), lane);
 }

@@ -213,7 +213,7 @@ void t0_tmem(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile 
     case LIR_TILE_TM_DEALLOC: take_columns(w, i, x, lane); break;
     case LIR_TILE_TM_LD: transfer(w, i, x, false); break;
     case LIR_TILE_TM_ST: transfer(w, i, x, true); break;
-    case LIR_TILE_TM_CP: copy(w, i, x, lane); break;
+    case LIR_TILE_TM_CP: T0_FOR_LANES(l, w->l.mask) copy(w, i, x, l); break;
     default: T0_FOR_LANES(l, w->l.mask) commit(w, i, x, l);
     }
 }
