@@ -39,7 +39,11 @@ for tool in racecheck synccheck initcheck; do
     found 0 $tool
 done
 export CUMU_CACHE_DIR="$tmp/cache"
+export CUMU_HOST_DEVICES=2
 found wait initcheck # which knows compiled code
+unset CUMU_HOST_DEVICES
+check "where nobody has written" 0 'is inside the nearest allocation at 0x[0-9a-f]* of size [0-9]* bytes$' -- cat "$tmp/initcheck"
+absent "is told without a word on who may read it" 'peer access'
 "$cumu" run --backend host -- "$tmp/hazards" list racecheck >"$tmp/list"
 found wait racecheck
 for words in init sync memory,init; do

@@ -146,6 +146,14 @@ static const struct test tests[] = {
     {"constant",
      "mov.u64 %rd3, cst; cvt.s64.s32 %rd4, %r1; add.u64 %rd3, %rd3, %rd4;\n" LOC "ld.const.u32 %r3, [%rd3];",
      "read of size 4", 40, 36, DEVICE, DEVICE, 1},
+    {"constant_store", /* by a generic pointer, which nothing but the address tells */
+     "mov.u64 %rd3, cst; cvta.const.u64 %rd3, %rd3; setp.eq.u32 %p1, %r1, 0;\n@%p1 mov.u64 %rd3, %rd2;\n" LOC
+     "st.u32 [%rd3], 1;",
+     GLOBAL "write of size 4", 4, 0, DEVICE, DEVICE, 1},
+    {"constant_atomic",
+     "mov.u64 %rd3, cst; cvta.const.u64 %rd3, %rd3; ld.u32 %r3, [%rd3]; setp.eq.u32 %p1, %r1, 0;\n"
+     "@%p1 mov.u64 %rd3, %rd2;\n" LOC "atom.add.u32 %r3, [%rd3], 1;",
+     "is constant: kernels may only read it", 4, 0, DEVICE, DEVICE, 1},
     {"some_threads", "mul.wide.u32 %rd3, %r2, 4; add.u64 %rd3, %rd3, %rd1;\n" LOC "st.global.u32 [%rd3], 1;",
      "^========= 7 more errors of other threads", 304, 272, DEVICE, DEVICE, 32},
     {"others_go_on",

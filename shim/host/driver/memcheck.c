@@ -158,9 +158,21 @@ void host_memcheck_refused(const void *p)
     if (!host_memcheck_on())
         return;
     pthread_rwlock_wrlock(&lock);
-    size_t at = behind((uintptr_t)p);
-    if (at && live[at - 1].base == (uintptr_t)p)
-        live[at - 1].given_back = true;
+    struct host_block *b = block_at((uintptr_t)p);
+    if (b)
+        b->given_back = true;
+    pthread_rwlock_unlock(&lock);
+}
+
+void host_memcheck_constant(const void *p)
+{
+    if (!host_memcheck_on())
+        return;
+    pthread_rwlock_wrlock(&lock);
+    struct host_block *b = block_at((uintptr_t)p);
+    if (b)
+        b->constant = true;
+    epoch++;
     pthread_rwlock_unlock(&lock);
 }
 
@@ -240,9 +252,10 @@ void host_memcheck_leaks(MUcontext ctx)
 static __attribute__((destructor)) void at_exit(void) { host_memcheck_leaks(NULL); }
 
 /* Contexts may touch other devices' memory once they have said so, and stream-ordered memory while it lives. */
-static bool is_reachable(const struct host_block *b, const struct host_memcheck_run *r)
+static bool is_reachable(const struct host_block *b, const struct host_memcheck_run *r, enum t0_access_kind kind)
 {
-    return (!b->one_device || b->ctx->device == r->ctx->device ||
+    return !(b->constant && kind != T0_READS) &&
+           (!b->one_device || b->ctx->device == r->ctx->device ||
             __atomic_load_n(&r->ctx->peer[b->ctx->device->ordinal], __ATOMIC_RELAXED)) &&
            (!b->life || host_life_holds(b->life, r->order));
 }
@@ -279,8 +292,8 @@ bool host_memcheck_allowed(void *run, uint64_t address, uint32_t size, enum t0_a
         const struct host_block *b = &live[at - 1];
         const uint64_t offset = address - b->base;
         mapped = b->kind == HOST_MEM_MAPPED && offset < b->size;
-        in = !mapped && offset < b->size && size <= b->size - offset && is_reachable(b, r);
-        if (in && !b->in_heap) {
+        in = !mapped && offset < b->size && size <= b->size - offset && is_reachable(b, r, kind);
+        if (in && !b->in_heap && !b->constant) {
             last.epoch = epoch;
             last.serial = b->life ? r->serial : 0;
             last.base = b->base;
@@ -306,14 +319,14 @@ static bool is_written(struct host_block *b)
     return next >= end;
 }
 
-bool host_memcheck_range(void *run, uint64_t address, uint64_t *base, uint64_t *size)
+bool host_memcheck_range(void *run, uint64_t address, enum t0_access_kind kind, uint64_t *base, uint64_t *size)
 {
     const struct host_memcheck_run *r = run;
     bool found = false;
     pthread_rwlock_rdlock(&lock);
     const size_t at = behind((uintptr_t)address);
     struct host_block *b = at ? &live[at - 1] : NULL;
-    if (b && address - b->base < b->size && b->kind != HOST_MEM_MAPPED && !b->in_heap && is_reachable(b, r) &&
+    if (b && address - b->base < b->size && b->kind != HOST_MEM_MAPPED && !b->in_heap && is_reachable(b, r, kind) &&
         is_written(b)) {
         found = true;
         *base = b->base;
@@ -340,7 +353,7 @@ struct host_where host_memcheck_find(uint64_t address)
     pthread_rwlock_rdlock(&lock);
     for (size_t k = 0; k < count; k++) {
         const struct host_block *b = &live[k];
-        if (b->kind == HOST_MEM_INTERNAL)
+        if (b->kind == HOST_MEM_INTERNAL && !(b->constant && inside(b, address)))
             continue;
         const uint64_t away = inside(b, address)  ? 0
                               : address < b->base ? b->base - address

@@ -23,6 +23,7 @@ struct host_block {
     bool one_device;                /* which others reach only if their contexts have enabled it */
     bool in_heap;                   /* of malloc in kernels; no frames then */
     bool given_back;                /* its free was refused, as the context had failed: no leak */
+    bool constant;                  /* kernels may only read it */
     bool foreign;                   /* others than kernels, copies and fills may have written there */
     struct host_life *life;         /* lifetime.c; NULL: from call to call */
     uintptr_t written;              /* initcheck: up to here somebody has, at least */
@@ -37,7 +38,8 @@ void host_memcheck_gone(const struct host_range *r);
 /* Stream-ordered memory is allocated, is given back, by a call for this stream. */
 void host_memcheck_pooled(uint64_t p, MUstream s);
 void host_memcheck_unpooled(uint64_t p, MUstream s);
-void host_memcheck_refused(const void *p); /* a free of it ended with an error of before */
+void host_memcheck_constant(const void *p); /* kernels may only read it */
+void host_memcheck_refused(const void *p);  /* a free of it ended with an error of before */
 /* Memory that a kernel has allocated on the device heap, or frees; and the heap itself, none of which may be touched
  * otherwise. */
 void host_memcheck_heap(const void *p, size_t size, MUcontext ctx);
@@ -62,8 +64,8 @@ struct host_where {
 struct host_where host_memcheck_find(uint64_t address);
 /* Whether device code may touch all of it. */
 bool host_memcheck_allowed(void *run, uint64_t address, uint32_t size, enum t0_access_kind kind);
-/* The allocation that holds the address, if all of it may be touched until it is freed. */
-bool host_memcheck_range(void *run, uint64_t address, uint64_t *base, uint64_t *size);
+/* The allocation that holds the address, if all of it may be touched so until it is freed. */
+bool host_memcheck_range(void *run, uint64_t address, enum t0_access_kind kind, uint64_t *base, uint64_t *size);
 
 /* ---- lifetime.c: memory between two points in the order of streams ------------------------------- */
 

@@ -176,9 +176,22 @@ static void add_callers(struct text *t, const struct t0_place *p)
     }
 }
 
-/* What there is at an address of global memory, and around it. */
-static void add_where(struct text *t, uint64_t address)
+/* Why kernels may not touch a place that lies inside of an allocation. */
+static const char *why_forbidden(const struct host_block *b)
 {
+    if (b->constant)
+        return ", which is constant: kernels may only read it";
+    if (b->one_device && host_config()->devices > 1)
+        return ", or on a device without peer access";
+    if (b->kind == HOST_MEM_MAPPED)
+        return ", or mapped without the right to do so";
+    return b->life ? ", or outside of its life in the order of streams" : "";
+}
+
+/* What there is at the finding's address of global memory, and around it. */
+static void add_where(struct text *t, const struct t0_finding *f)
+{
+    const uint64_t address = f->address;
     const struct host_where w = host_memcheck_find(address);
     const struct host_block *b = &w.block;
     const unsigned long long base = b->base, size = b->size;
@@ -194,10 +207,7 @@ static void add_where(struct text *t, uint64_t address)
         break;
     case HOST_INSIDE:
         add(t, MORE "and is inside the nearest allocation at 0x%llx of size %llu bytes%s\n", base, size,
-            b->one_device && host_config()->devices > 1 ? ", or on a device without peer access"
-            : b->kind == HOST_MEM_MAPPED                ? ", or mapped without the right to do so"
-            : b->life                                   ? ", or outside of its life in the order of streams"
-                                                        : "");
+            f->tool == T0_MEMCHECK ? why_forbidden(b) : "");
         break;
     case HOST_NEAR:
         if (address < b->base)
@@ -272,7 +282,7 @@ static void say(const struct t0_finding *f, const char *stack, const struct host
     for (unsigned k = 0; k < f->notes; k++)
         add(t, MORE "%.1000s\n", f->note[k]);
     if (f->has_address)
-        add_where(t, f->address);
+        add_where(t, f);
     for (unsigned k = 0; k < f->places; k++)
         add_callers(t, &f->at[k].place);
     add_frames(t, stack, frames);

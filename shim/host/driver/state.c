@@ -40,6 +40,12 @@ static void global_free(void *ctx, void *p)
     host_mem_free(s->device, p);
 }
 
+static void global_constant(void *unused, void *p)
+{
+    (void)unused;
+    host_memcheck_constant(p);
+}
+
 /* The heap is made by the first malloc: later changes of the limit have no effect, as in CUDA. */
 static struct host_heap *heap(struct state *s)
 {
@@ -186,6 +192,7 @@ const struct t0_env *host_kernel_env(MUcontext ctx)
         *s = (struct state){.env = {.ctx = s,
                                     .global_alloc = global_alloc,
                                     .global_free = global_free,
+                                    .global_constant = global_constant,
                                     .dev_malloc = dev_malloc,
                                     .dev_free = dev_free,
                                     .print = print,

@@ -6,7 +6,7 @@
 #include "ptx/lir/lir.h"
 
 #define LIR_IMAGE_MAGIC "cumu-t0\n"
-#define LIR_IMAGE_VERSION 8u /* goes up with any change of what follows */
+#define LIR_IMAGE_VERSION 9u /* goes up with any change of what follows */
 
 #define LIR_NONE 0xffffffffu          /* no function, no target */
 #define LIR_ROW_ALIGN 64u             /* a line of the CPU's cache, and a vector of AVX-512 */
@@ -175,6 +175,7 @@ struct lir_var {
     uint64_t size;
     uint32_t init, init_size; /* in data; the rest is zero */
     uint32_t first_reloc, nreloc;
+    uint32_t constant, pad; /* constant: kernels may only read it */
 };
 enum lir_reloc_kind { LIR_RELOC_VAR, LIR_RELOC_FUNC, LIR_RELOC_KERNEL };
 struct lir_reloc {

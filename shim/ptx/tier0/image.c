@@ -254,6 +254,8 @@ static bool define_vars(struct t0_module *m)
                 value = value >> 8 * (r->byte - 1) & 0xff;
             memcpy((uint8_t *)m->var[k] + r->offset, &value, r->size);
         }
+        if (v[k].constant && m->env.global_constant)
+            m->env.global_constant(m->env.ctx, m->var[k]);
     }
     return true;
 }

@@ -12,6 +12,7 @@ struct t0_env {          /* what the machine below gives to kernels; ctx is pass
     void *ctx;
     void *(*global_alloc)(void *ctx, size_t size, size_t align); /* zeroed; freed by global_free */
     void (*global_free)(void *ctx, void *p);
+    void (*global_constant)(void *ctx, void *p);            /* kernels may only read it; NULL: nobody wants to know */
     void *(*dev_malloc)(void *ctx, size_t size);            /* device-side malloc(); NULL when the heap is full */
     bool (*dev_free)(void *ctx, void *p);                   /* false: it is no live block of the heap */
     void (*print)(void *ctx, const char *text, size_t len); /* printf output, in order within a block */

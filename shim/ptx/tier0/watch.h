@@ -63,8 +63,9 @@ struct t0_watch {
     /* Whether a kernel may touch all of [address, address + size) of global memory. Called for every access. */
     bool (*allowed)(void *ctx, uint64_t address, uint32_t size, enum t0_access_kind kind);
     void (*report)(void *ctx, const struct t0_finding *f); /* by any thread */
-    /* What lives there, as far as it may be remembered for the launch: false for nothing, or nothing constant. */
-    bool (*range)(void *ctx, uint64_t address, uint64_t *base, uint64_t *size);
+    /* What lives there and may be accessed so, as far as it may be remembered for the launch: false for nothing, or
+     * nothing that stays. */
+    bool (*range)(void *ctx, uint64_t address, enum t0_access_kind kind, uint64_t *base, uint64_t *size);
     /* Initcheck: notes an access of global memory; false: it reads what nobody has written. */
     bool (*written)(void *ctx, uint64_t address, uint32_t size, enum t0_access_kind kind);
     /* Of the first 32 bytes those that nobody has written, a bit each. *alone: nobody has written any byte of some

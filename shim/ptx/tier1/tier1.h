@@ -124,7 +124,7 @@ struct t1_block {
     uint32_t patience;       /* a spin loop calls `stopped` when its turns, masked by this, are 0 */
     uint64_t left;           /* blocks that the call has not begun: `stopped` may take them */
     uint64_t shared_used;    /* bytes of shared memory that the program asked for; of watched objects, as `ranges` */
-    struct t1_range *ranges; /* T1_RANGES of them, by the number of an access */
+    struct t1_range *ranges; /* T1_RANGES of them, by the number of an access; odd: of those that write */
 };
 /* Watched objects: memory that the lanes of an access may touch, as far as is known, and what the access is. */
 enum { T1_RANGES = 256 };

@@ -62,6 +62,7 @@ static void add_var(struct lir_lower *l, const struct ptx_var *v)
         .init_size = v->init ? (uint32_t)v->init_size : 0,
         .first_reloc = first,
         .nreloc = v->nreloc,
+        .constant = v->space == PTX_SP_CONST,
     };
 }
 

@@ -93,7 +93,7 @@ void t1_watch(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather 
             e,
             "struct t1_range *const range = &g->ranges[%u];\nconst uint64_t base = range->base, size = range->size;\n"
             "(void)base; (void)size;\n",
-            e->places++ % T1_RANGES);
+            e->places++ * 2 % T1_RANGES + !!(what & (T1_WATCH_WRITES | T1_WATCH_UPDATES)));
     if (a->rep != T1_V)
         test_scalars(e, a, imm, bytes, mask);
     else if (g && !(what & (T1_WATCH_SHARED | T1_WATCH_LOCAL)))

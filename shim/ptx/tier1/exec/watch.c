@@ -42,7 +42,7 @@ static bool may_access(const struct t1_block *b, uint32_t thread, uint64_t a, co
                       &(struct t1_range){0, at->what & T1_WATCH_SHARED
                                                 ? t0_shared_limit(b->shared_used, a, at->bytes, kind)
                                                 : b->local_stride});
-    if (w->range(w->ctx, a, &r->base, &r->size) && within(a, at->bytes, r))
+    if (w->range(w->ctx, a, kind, &r->base, &r->size) && within(a, at->bytes, r))
         return true;
     *r = (struct t1_range){0, 0};
     if (w->allowed(w->ctx, a, at->bytes, kind))
