@@ -68,8 +68,13 @@ static void t0t_assertion(void *ctx, const struct t0_fault *f)
 #ifndef T0T_COPIES /* multicast addresses */
 #define T0T_COPIES NULL
 #endif
-static const struct t0_env t0t_env = {NULL,      t0t_alloc,     t0t_release, t0t_malloc, t0t_free,
-                                      t0t_print, t0t_assertion, NULL,        T0T_COPIES};
+static const struct t0_env t0t_env = {.global_alloc = t0t_alloc,
+                                      .global_free = t0t_release,
+                                      .dev_malloc = t0t_malloc,
+                                      .dev_free = t0t_free,
+                                      .print = t0t_print,
+                                      .assertion = t0t_assertion,
+                                      .copies = T0T_COPIES};
 
 static struct t0_worker *t0t_worker;
 
