@@ -141,12 +141,12 @@ static void check(insn_ref *ref, int mode, bool ftz, bool sat)
     now.mode = mode;
     now.ftz = ftz;
     now.sat = sat;
-    const bool byte_to = now.to->bits == 8 && now.from->f == &BF16,
-               byte_from = now.from->bits == 8 && now.to->f == &BF16;
+    const bool exact = now.from->f == &BF16 || now.to->f == &BF16;
+    const bool byte_to = now.to->bits == 8 && exact, byte_from = now.from->bits == 8 && exact;
     for (int wide = 0; wide < 4; wide++) { /* narrow integers also in 32-bit registers */
         bool wide_to = wide & 1, wide_from = wide & 2;
-        if ((wide_to && (now.to->kind == 'f' || now.to->bits > 16 || byte_to)) ||
-            (wide_from && (now.from->kind == 'f' || now.from->bits > 16 || byte_from)))
+        if ((wide_to && (now.to->kind == 'f' || now.to->bits > 16 || exact)) ||
+            (wide_from && (now.from->kind == 'f' || now.from->bits > 16 || exact)))
             continue;
         char sig[8];
         snprintf(sig, sizeof sig, "%c:%c", result_reg(now.to, wide_to, byte_to),
@@ -162,7 +162,7 @@ static bool may_not_fit(const struct type *to, const struct type *from)
     return to->kind == from->kind ? to->bits < from->bits : to->kind == 'u' || to->bits <= from->bits;
 }
 
-/* bf16 saturates nowhere, and is converted from and to bytes in registers of bytes. */
+/* bf16 saturates nowhere, and is converted from and to integers in registers of their width. */
 static void pair(const struct type *to, const struct type *from)
 {
     const bool f32 = (to->f == &F32) || (from->f == &F32), bf16 = to->f == &BF16 || from->f == &BF16;

@@ -29,8 +29,7 @@ static unsigned pool_of(unsigned type)
     case PTX_BF16: return POOL_BF16;
     case PTX_F16X2: return POOL_F16X2;
     case PTX_BF16X2: return POOL_BF16X2;
-    case PTX_F32:
-    case PTX_TF32: return POOL_F32;
+    case PTX_F32: return POOL_F32;
     case PTX_F64: return POOL_F64;
     case PTX_PRED: return POOL_PRED;
     default: return POOL_INT;

@@ -130,6 +130,12 @@ static const char widths[] = KERNEL(
     "add.u32 %r3, %r3, %r4; add.u32 %r5, %r5, %r7; sub.u32 %r6, %r6, %r2;\n" MIX4("%r2", "%r3", "%r5", "%r6"));
 static uint32_t widths_want(uint32_t i) { return mix((uint32_t[]){in[i], 0, i, 0}, 4); }
 
+/* registers of two halves, as older compilers declare them */
+static const char halves[] = KERNEL(
+    ".reg .f16x2 %z<2>; ld.global.u32 %r2, [%rd1]; and.b32 %r2, %r2, 0x03ff03ff; mov.b32 %z0, %r2;\n"
+    "add.f16x2 %z1, %z0, %z0; mov.b32 %r3, %z1;\n" STORE("%r3"));
+static uint32_t halves_want(uint32_t i) { return (in[i] & 0x03ff03ff) * 2; } /* denormals */
+
 /* ---- declarations ---- */
 
 static const char vectors_counted[] = KERNEL(
@@ -235,6 +241,7 @@ int main(void)
     vectors();
     expect("!p of names without %", nots, 2, 64, nots_want);
     expect("registers and constants", sums, 2, 64, sums_want);
+    expect("registers of .f16x2", halves, 2, 64, halves_want);
     expect("registers of other widths", widths, 2, 64, widths_want);
     expect(".reg .v2 .b32 x<4>", vectors_counted, 2, 64, vectors_counted_want);
     expect("a name beside a range of it", beside, 2, 64, beside_want);

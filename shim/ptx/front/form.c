@@ -222,7 +222,8 @@ static bool is_value(const struct ptx_func *f, const struct ptx_opnd *o, unsigne
 
 static bool is_integer(const struct ptx_func *f, const struct ptx_opnd *o, unsigned size)
 {
-    return is_value(f, o, size) && !(o->kind == PTX_O_IMM && o->is_real);
+    return is_value(f, o, size) && !(o->kind == PTX_O_IMM && o->is_real) &&
+           !(o->kind == PTX_O_REG && ptx_type_is_float(f->reg[o->reg].type));
 }
 
 static bool is_register(const struct ptx_func *f, const struct ptx_opnd *o, unsigned size)

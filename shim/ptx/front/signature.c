@@ -6,6 +6,12 @@
 
 enum { EXACT, WIDER };
 
+/* Types of floats that only registers of bits hold. */
+static bool is_bits_only(unsigned type)
+{
+    return type == PTX_F16X2 || type == PTX_BF16X2 || type == PTX_F32X2 || type == PTX_TF32;
+}
+
 static void check_reg(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
                       const struct ptx_opnd *o, unsigned type, int how, bool is_dst)
 {
@@ -19,7 +25,8 @@ static void check_reg(struct ptx_parser *p, const struct ptx_tok *t, const struc
         ok = got >= size;
     else
         ok = got == size;
-    if (ok && ptx_type_is_float(have) && ((!is_float && (type < PTX_B8 || type > PTX_B128)) || type == PTX_F32X2))
+    if (ok && have != type && ptx_type_is_float(have) &&
+        ((!is_float && (type < PTX_B8 || type > PTX_B128)) || is_bits_only(type)))
         ok = false; /* an integer operation on a float register */
     if (!ok) {
         snprintf(why, sizeof why, "register is .%s; expected .%s", ptx_type_name(have), ptx_type_name(type));
@@ -95,12 +102,41 @@ static unsigned letter_type(const struct ptx_instr *in, char c)
     }
 }
 
+static bool is_integer(unsigned type) { return type >= PTX_U8 && type <= PTX_S64; }
+
+/* Registers that are wider than their type: not those of cvt with bf16 or tf32, nor, with .ftz, of 128 bits between f32
+ * and 64 bits. */
+static bool takes_wider(const struct ptx_parser *p, const struct ptx_instr *in, const struct ptx_opnd *o, char c)
+{
+    if (!strchr("Cc", c))
+        return strchr("MmR", c);
+    const unsigned a = in->type[0], b = in->type[1], most = ptx_type_size(a) > ptx_type_size(b) ? a : b;
+    if (a == PTX_BF16 || b == PTX_BF16 || a == PTX_TF32)
+        return false;
+    return !(in->flags & PTX_F_FTZ) || is_integer(b) || ptx_type_size(most) < 8 ||
+           ptx_type_size(p->f->reg[o->reg].type) < 16;
+}
+
+/* Whether mov or cvt takes a special register as this type: mov of its width, the oldest ones as 16 bits, too. */
+static bool fits_sreg(unsigned sreg, const struct ptx_instr *in, unsigned type)
+{
+    const bool wide = sreg == PTX_SR_CLOCK64 || sreg == PTX_SR_GLOBALTIMER || sreg == PTX_SR_CURRENT_GRAPH_EXEC ||
+                      sreg >= PTX_SR_PM0_64;
+    const unsigned size = ptx_type_size(type), own = wide ? 8 : 4;
+    if (sreg == PTX_SR_IS_EXPLICIT_CLUSTER || type == PTX_PRED)
+        return sreg == PTX_SR_IS_EXPLICIT_CLUSTER && type == PTX_PRED;
+    if (ptx_type_is_float(type) || size > 8)
+        return false;
+    if (in->op == PTX_OP_CVT)
+        return is_integer(in->type[0]) && is_integer(type) && (size <= own || sreg == PTX_SR_GRIDID);
+    return size == own || sreg == PTX_SR_GRIDID || (size == 2 && sreg <= PTX_SR_NCTAID_Z);
+}
+
 /* Checks an operand that is not a vector against its letter of the opcode's signature (front/opinfo.def): kind,
  * type, width. ptxas refuses the same, and a program that tests for its error gets one. */
 static void check_scalar(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
                          const struct ptx_opnd *o, char c, unsigned type)
 {
-    bool wider = strchr("CcMmR", c);
     switch (o->kind) {
     case PTX_O_REG:
         if (o->imm && is_dst_letter(c))
@@ -108,7 +144,7 @@ static void check_scalar(struct ptx_parser *p, const struct ptx_tok *t, const st
         if (c == 'x' ? ptx_type_size(p->f->reg[o->reg].type) < 4 : c == 'V' || c == 'v' ? false : !type)
             ptx_bad_operand(p, t, in, "register of the wrong type");
         if (c != 'x')
-            check_reg(p, t, in, o, type, wider ? WIDER : EXACT, is_dst_letter(c));
+            check_reg(p, t, in, o, type, takes_wider(p, in, o, c) ? WIDER : EXACT, is_dst_letter(c));
         if (o->sel && !strchr("Kkn", c))
             ptx_bad_operand(p, t, in, "takes no byte of a register");
         return;
@@ -121,7 +157,9 @@ static void check_scalar(struct ptx_parser *p, const struct ptx_tok *t, const st
     case PTX_O_IMM: break;
     case PTX_O_SREG:
         if (c != 'v' && c != 'c')
-            ptx_bad_operand(p, t, in, "special register; only mov reads it");
+            ptx_bad_operand(p, t, in, "special register; only mov and cvt read it");
+        if (!fits_sreg((unsigned)o->reg, in, type))
+            ptx_bad_operand(p, t, in, "special register of another type or width");
         break;
     case PTX_O_SYM:
         if (type == PTX_PRED || ptx_type_is_float(type))
@@ -145,13 +183,15 @@ static void check_operand(struct ptx_parser *p, const struct ptx_tok *t, const s
         check_vec(p, t, in, o, type, EXACT, false);
         return;
     }
-    if (o->kind == PTX_O_VEC && memory && in->vec == 1 && o->n == 1)
+    if (o->kind == PTX_O_VEC && strchr("Mm", c) && in->vec == 1 && o->n == 1)
         *o = p->f->opnd[o->first];
     if (o->kind == PTX_O_VEC && (memory || move)) {
         if (memory || in->vec > 1) {
-            if (o->n != in->vec)
+            if (o->n != in->vec || o->n < 2)
                 ptx_bad_operand(p, t, in, "vector of another length than the instruction says");
         } else {
+            if (type < PTX_B8 || type > PTX_B128)
+                ptx_bad_operand(p, t, in, "vector as a value that is not of bits");
             type = o->n == 4 && p->f->opnd[o->first].kind == PTX_O_SREG ? type : part_type(type, o->n);
             if (!type || o->n < 2)
                 ptx_bad_operand(p, t, in, "vector does not divide the instruction's type");

@@ -212,13 +212,14 @@ static void lower_mma(struct lir_lower *l, const struct ptx_instr *i)
             ((uint32_t *)l->operands.p)[at + LIR_TC_MASKS + n] = lir_source(l, &l->f->opnd[o->first + n], LIR_CLASS_32);
     }
     const struct ptx_opnd *add = lir_tile_next(&t);
+    if (add->kind == PTX_O_REG ? lir_reg_class(l, add->reg) != LIR_CLASS_PRED : add->kind != PTX_O_IMM || add->is_real)
+        lir_refuse(l, "expected a predicate");
     ((uint32_t *)l->operands.p)[at + LIR_TC_ADD] = lir_source(l, add, LIR_CLASS_PRED);
-    if (add->kind == PTX_O_REG && lir_reg_class(l, add->reg) != LIR_CLASS_PRED)
-        lir_fail(l, "expected a predicate");
     if (ws && t.at < t.n) {
         const struct ptx_opnd *zero = lir_tile_next(&t);
-        if (zero->kind == PTX_O_REG && lir_reg_class(l, zero->reg) != LIR_CLASS_64)
-            lir_fail(l, "operand of the wrong width");
+        if (zero->kind == PTX_O_REG ? lir_reg_class(l, zero->reg) != LIR_CLASS_64
+                                    : zero->kind != PTX_O_IMM || zero->is_real)
+            lir_refuse(l, "expected a mask of columns in 64 bits");
         t.x.p[0] |= LIR_TC_ZEROES;
         const uint32_t row = lir_source(l, zero, LIR_CLASS_64);
         ((uint32_t *)l->operands.p)[at + LIR_TC_ZERO] = row;
