@@ -20,7 +20,7 @@
 struct memcheck_options {
     const char *tool, *leaks, *exitcode, *log, *limit, *save, *suppressions, *api, *processes, *skip, *count, *after;
     const char *level, *print_level, *backtrace, *folders, *prefix, *padding, *hosts, *devices, *threshold, *status,
-        *copies;
+        *nvtx, *copies;
     bool unused;
     const char *backend;
     const char *words; /* of CUMU_CHECK */
@@ -125,6 +125,8 @@ static int check(struct memcheck_options *o)
         return cumu_usage(&cumu_verb_memcheck, "--destroy-on-device-error wants context or kernel");
     if (!among(o->copies, "yes", "no", NULL))
         return cumu_usage(&cumu_verb_memcheck, "--check-api-memory-access wants yes or no");
+    if (!among(o->nvtx, "yes", "no", "true") && strcmp(o->nvtx, "false") != 0)
+        return cumu_usage(&cumu_verb_memcheck, "--nvtx wants yes or no");
     if (!among(o->folders, "yes", "no", NULL))
         return cumu_usage(&cumu_verb_memcheck, "--strip-paths wants yes or no");
     if (o->print_level && !cumu_memcheck_print_level(&(struct memcheck_print){0}, o->print_level))
@@ -175,6 +177,7 @@ static int parse(struct memcheck_options *o, int argc, char **argv)
                  {"--show-backtrace", &o->backtrace},
                  {"--check-api-memory-access", &o->copies},
                  {"--strip-paths", &o->folders},
+                 {"--nvtx", &o->nvtx},
                  {"--prefix", &o->prefix},
                  {"--padding", &o->padding},
                  {"-s", &o->skip},
@@ -303,6 +306,7 @@ static int set_environment(const struct memcheck_options *o, const char *path)
                                   {"CUMU_CHECK_UNUSED", o->unused ? "1" : "0"},
                                   {"CUMU_CHECK_UNUSED_FROM", o->threshold ? o->threshold : "0"},
                                   {"CUMU_CHECK_COPIES", o->copies && !strcmp(o->copies, "no") ? "0" : "1"},
+                                  {"CUMU_CHECK_NVTX", o->nvtx && strchr("nf", *o->nvtx) ? "0" : "1"},
                                   {"CUMU_CHECK_KERNELS", o->kernels},
                                   {"CUMU_CHECK_LAUNCHES", launches},
                                   {"CUMU_CHECK_PADDING", o->padding ? o->padding : "0"},
@@ -439,6 +443,7 @@ const struct cumu_verb_entry cumu_verb_memcheck = {
     "  --track-unused-memory     initcheck: also bytes of allocations that nobody ever writes (yes and no may follow)\n"
     "  --unused-memory-threshold N   only allocations of which at least N % are unused\n"
     "  --check-api-memory-access no   initcheck looks at no copies to the host (default: yes)\n"
+    "  --nvtx no                 what the program says of its memory by NVTX does not count (default: yes)\n"
     "  --check-exit-code no      no line that the program returned an error (default: yes)\n"
     "  --racecheck-detect-level LEVEL   error; warn: also lanes of one warp (default); info: also two stores of one value\n"
     "                            (which --print-level info asks for, too)\n"

@@ -23,7 +23,6 @@ static const struct fixed {
     {"--track-stream-ordered-races", "all", "uses outside of an allocation's life are always reported"},
     {"--language", "c", "Fortran has no behaviour of its own here"},
     {"--mode", "launch|launch-and-attach", "a program that runs already cannot be looked at"},
-    {"--nvtx", "true|false", "true or false"},
     {"--num-cuda-barriers", "#", "a number is wanted"},
     {"--racecheck-num-workers", "#", "a number is wanted"},
     {"--force-synchronization-limit", "#", "a number is wanted"},

@@ -12,18 +12,30 @@ mkdir "$TMPDIR"
 "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -I"$B/gen" -o "$tmp/faulty" "$(dirname "$0")/faulty.c" \
     "$B/lib/cumu/facade/libcuda.so.1" -Wl,--allow-shlib-undefined
 
-"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -I"$B/gen" -o "$tmp/calls" "$(dirname "$0")/calls.c" \
-    "$B/lib/cumu/facade/libcuda.so.1" -Wl,--allow-shlib-undefined
-"$cumu" run --backend host -- "$tmp/calls" list >"$tmp/list"
-while IFS="$tab" read -r case report place options; do
-    for twin in wrong:9 right:0; do
-        what=${twin%:*}
-        [ $what = wrong ] || report='ERROR SUMMARY: 0 errors' place='^done$'
-        # shellcheck disable=SC2086
-        check "$what $case" ${twin#*:} "$report" "$place" '^done$' -- \
-            env CUMU_JIT=0 "$cumu" memcheck --error-exitcode 9 $options "$tmp/calls" $what "$case" </dev/null
-    done
-done <"$tmp/list"
+for program in calls annotated; do
+    "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -I"$B/gen" -o "$tmp/$program" "$(dirname "$0")/$program.c" \
+        "$B/lib/cumu/facade/libcuda.so.1" -ldl -Wl,--allow-shlib-undefined
+    "$cumu" run --backend host -- "$tmp/$program" list >"$tmp/list"
+    while IFS="$tab" read -r case report place options; do
+        for twin in wrong:9 right:0; do
+            what=${twin%:*}
+            [ $what = wrong ] || report='ERROR SUMMARY: 0 errors' place='^done$'
+            [ $program = calls ] || options="$options --destroy-on-device-error kernel"
+            # shellcheck disable=SC2086
+            check "$what $case" ${twin#*:} "$report" "$place" '^done$' -- \
+                env CUMU_JIT=0 "$cumu" memcheck --error-exitcode 9 $options "$tmp/$program" $what "$case" </dev/null
+        done
+    done <"$tmp/list"
+done
+for case in between_regions no_atomics; do
+    check "compiled: $case" 9 '^=+ +Address 0x[0-9a-f]+ is (out of bounds|not readable/writable)' -- \
+        env CUMU_JIT=wait "$cumu" memcheck --error-exitcode 9 "$tmp/annotated" wrong $case
+done
+for off in '--nvtx no' --nvtx=false; do
+    # shellcheck disable=SC2086
+    check "$off" 0 'nobody listens' 'ERROR SUMMARY: 0' -- "$cumu" memcheck $off "$tmp/annotated" wrong read_only
+done
+check "without a tool nobody listens" 0 'nobody listens' -- "$cumu" run --backend host -- "$tmp/annotated" wrong read_only
 
 "$cumu" run --backend host -- "$tmp/faulty" list >"$tmp/list"
 # In the interpreter and in compiled code, with the same words.
@@ -160,7 +172,7 @@ check "padding: a neighbour further away" 0 '^status 719$' 'and is 625 bytes aft
     "$cumu" memcheck --padding 4096 "$tmp/faulty" neighbour
 for option in '--padding -1' '--padding 2000000000' '--padding many' '--print-level loud' '--show-backtrace maybe' \
     '--strip-paths 1' '--print-limit few' '--error-exitcode 256' '--leak-check some' '--report-api-errors some' \
-    '--target-processes some' '--track-unused-memory=some' '--destroy-on-device-error some' '--tool some'; do
+    '--target-processes some' '--nvtx maybe' '--track-unused-memory=some' '--destroy-on-device-error some' '--tool some'; do
     # shellcheck disable=SC2086
     check "an option's value: $option" 125 "${option%%[ =]*} " -- "$cumu" memcheck $option "$tmp/faulty" right
 done

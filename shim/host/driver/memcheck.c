@@ -64,7 +64,13 @@ static void say_unused(const struct host_block *b)
     uint64_t first = 0;
     if (!host_config()->check_unused || b->kind != HOST_MEM_DEVICE || b->foreign || b->in_heap)
         return;
-    const uint64_t bytes = host_initcheck_unwritten(b->base, b->size, &first);
+    uint64_t bytes = 0;
+    for (uint64_t from = b->base, end = from + b->size, to; host_annotate_piece(&from, end, &to); from = to) {
+        uint64_t here = 0;
+        const uint64_t n = host_initcheck_unwritten(from, to - from, &here);
+        first = bytes ? first : here;
+        bytes += n;
+    }
     if (bytes && (double)bytes * 100 >= (double)b->size * (double)host_config()->unused_from)
         host_memcheck_say_unused(b, bytes, first);
 }
@@ -83,6 +89,7 @@ static void take_away(uintptr_t base, const struct host_frames *here, bool heap)
             old->freed = *here;
         }
         host_life_free(live[at - 1].life);
+        host_annotate_gone(base, live[at - 1].size);
         memmove(live + at - 1, live + at, (count - at) * sizeof *live);
         count--;
     }
@@ -216,6 +223,8 @@ bool host_memcheck_is_streams(uint64_t address)
     return is;
 }
 
+void host_memcheck_changed(void) { epoch++; }
+
 void host_memcheck_foreign(void)
 {
     pthread_rwlock_wrlock(&lock);
@@ -285,7 +294,7 @@ bool host_memcheck_allowed(void *run, uint64_t address, uint32_t size, enum t0_a
     if (last.epoch == epoch && last.ctx == r->ctx && (!last.serial || last.serial == r->serial) &&
         address - last.base < last.size && size <= last.size - (address - last.base))
         return true;
-    bool in = false, mapped = false, whole;
+    bool in = false, mapped = false, denied = false, whole;
     pthread_rwlock_rdlock(&lock);
     size_t at = behind((uintptr_t)address);
     if (at) {
@@ -293,7 +302,8 @@ bool host_memcheck_allowed(void *run, uint64_t address, uint32_t size, enum t0_a
         const uint64_t offset = address - b->base;
         mapped = b->kind == HOST_MEM_MAPPED && offset < b->size;
         in = !mapped && offset < b->size && size <= b->size - offset && is_reachable(b, r, kind);
-        if (in && !b->in_heap && !b->constant) {
+        denied = host_annotate_denies(b->base, address, size, kind, r->ctx->device->ordinal) != NULL;
+        if (in && !b->in_heap && !b->constant && !host_annotate_any(b->base, b->size)) {
             last.epoch = epoch;
             last.serial = b->life ? r->serial : 0;
             last.base = b->base;
@@ -303,7 +313,19 @@ bool host_memcheck_allowed(void *run, uint64_t address, uint32_t size, enum t0_a
     }
     whole = complete;
     pthread_rwlock_unlock(&lock);
-    return mapped ? is_mapped(address, size, kind) : in || !whole;
+    return !denied && (mapped ? is_mapped(address, size, kind) : in || !whole);
+}
+
+const char *host_memcheck_denied(void *run, uint64_t address, uint32_t size, enum t0_access_kind kind)
+{
+    const struct host_memcheck_run *r = run;
+    const char *why = NULL;
+    pthread_rwlock_rdlock(&lock);
+    const size_t at = behind((uintptr_t)address);
+    if (at && address - live[at - 1].base < live[at - 1].size)
+        why = host_annotate_denies(live[at - 1].base, address, size, kind, r->ctx->device->ordinal);
+    pthread_rwlock_unlock(&lock);
+    return why ? why : "out of bounds";
 }
 
 /* Whether initcheck need not look at each access there. It is asked again and again while memory is written: from
@@ -327,7 +349,7 @@ bool host_memcheck_range(void *run, uint64_t address, enum t0_access_kind kind, 
     const size_t at = behind((uintptr_t)address);
     struct host_block *b = at ? &live[at - 1] : NULL;
     if (b && address - b->base < b->size && b->kind != HOST_MEM_MAPPED && !b->in_heap && is_reachable(b, r, kind) &&
-        is_written(b)) {
+        is_written(b) && !host_annotate_any(b->base, b->size)) {
         found = true;
         *base = b->base;
         *size = b->size;

@@ -64,8 +64,24 @@ struct host_where {
 struct host_where host_memcheck_find(uint64_t address);
 /* Whether device code may touch all of it. */
 bool host_memcheck_allowed(void *run, uint64_t address, uint32_t size, enum t0_access_kind kind);
+/* Why not: "out of bounds", or what the program has said. */
+const char *host_memcheck_denied(void *run, uint64_t address, uint32_t size, enum t0_access_kind kind);
 /* The allocation that holds the address, if all of it may be touched so until it is freed. */
 bool host_memcheck_range(void *run, uint64_t address, enum t0_access_kind kind, uint64_t *base, uint64_t *size);
+
+void host_memcheck_changed(void); /* what may be touched is another from now on */
+
+/* ---- annotate.c: what the program has said of its memory ------------------------------------------ */
+
+void host_annotate_gone(uintptr_t base, size_t size); /* of memory that is freed */
+/* Whether something was said of what may be touched in the range. */
+bool host_annotate_any(uintptr_t base, size_t size);
+/* Why an access of the allocation at `base` by a kernel of the device may not be made: "out of bounds", "not readable"
+ * ...; NULL: nothing speaks against it. */
+const char *host_annotate_denies(uintptr_t base, uint64_t address, uint32_t size, enum t0_access_kind kind, int device);
+/* The first piece of [*from, end) that may be touched as far as heaps go: moves *from to its begin, *to to its end. */
+bool host_annotate_piece(uint64_t *from, uint64_t end, uint64_t *to);
+bool host_annotate_name(uintptr_t base, char *name, size_t room); /* false: it has none */
 
 /* ---- lifetime.c: memory between two points in the order of streams ------------------------------- */
 

@@ -367,6 +367,7 @@ bool host_memcheck_begin(struct host_memcheck_run *r)
                                  .tools = host_config()->check_tools,
                                  .allowed = host_memcheck_allowed,
                                  .report = on_finding,
+                                 .denied = host_memcheck_denied,
                                  .range = host_memcheck_range,
                                  .written = host_initcheck_written,
                                  .undefined = host_initcheck_undefined};
@@ -437,12 +438,21 @@ void cumu_host_report_call(const char *function, const char *name, int error, co
 
 /* ---- leaks ----------------------------------------------------------------------------------- */
 
+/* " called NAME", if the program has named it. */
+static const char *called(const struct host_block *b, char *text, size_t room)
+{
+    static const char word[] = " called ";
+    const size_t n = sizeof word - 1;
+    memcpy(text, word, n);
+    return host_annotate_name(b->base, text + n, room - n) ? text : "";
+}
+
 void host_memcheck_say_leak(const struct host_block *b)
 {
-    char title[80];
+    char title[400], name[300];
     const struct t0_finding f = {.tool = T0_MEMCHECK, .title = title};
-    snprintf(title, sizeof title, "Leaked %zu bytes at 0x%lx%s", b->size, (unsigned long)b->base,
-             b->in_heap ? " on the device heap" : "");
+    snprintf(title, sizeof title, "Leaked %zu bytes at 0x%lx%s%s", b->size, (unsigned long)b->base,
+             b->in_heap ? " on the device heap" : "", called(b, name, sizeof name));
     say(&f, "Saved host backtrace up to driver entry point at allocation time", &b->made);
 }
 
@@ -460,10 +470,10 @@ void host_memcheck_say_early_free(const struct host_block *b)
 
 void host_memcheck_say_unused(const struct host_block *b, uint64_t bytes, uint64_t first)
 {
-    char title[120], where[80], share[80];
+    char title[400], name[300], where[80], share[80];
     const struct t0_finding f = {.tool = T0_INITCHECK, .title = title, .note = {where, share}, .notes = 2};
-    snprintf(title, sizeof title, "Unused memory in allocation 0x%lx of size %zu bytes", (unsigned long)b->base,
-             b->size);
+    snprintf(title, sizeof title, "Unused memory in allocation 0x%lx%s of size %zu bytes", (unsigned long)b->base,
+             called(b, name, sizeof name), b->size);
     if (bytes == b->size)
         snprintf(where, sizeof where, "Not written any memory.");
     else

@@ -227,7 +227,9 @@ static void report(struct t0_warp *w, const struct lir_insn *i, unsigned lane, c
     struct t0_finding f = {.tool = T0_MEMCHECK, .fatal = true, .title = title, .places = 1, .note = {where}};
     snprintf(title, sizeof title, "Invalid __%s__ %s of size %u bytes", space[m->space], kind[p->kind], p->size);
     snprintf(where, sizeof where, "Address 0x%llx is %s", (unsigned long long)m->address,
-             misaligned ? "misaligned" : "out of bounds");
+             misaligned           ? "misaligned"
+             : m->space == GLOBAL ? watch->denied(watch->ctx, m->address, p->size, p->kind)
+                                  : "out of bounds");
     f.notes = 1;
     if (m->space != GLOBAL) {
         snprintf(limit, sizeof limit, "of %llu bytes of %s memory that the %s has", (unsigned long long)m->limit,

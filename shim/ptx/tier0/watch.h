@@ -62,6 +62,8 @@ struct t0_watch {
     unsigned tools; /* bits of enum t0_tool */
     /* Whether a kernel may touch all of [address, address + size) of global memory. Called for every access. */
     bool (*allowed)(void *ctx, uint64_t address, uint32_t size, enum t0_access_kind kind);
+    /* Of what may not: why, as "out of bounds". */
+    const char *(*denied)(void *ctx, uint64_t address, uint32_t size, enum t0_access_kind kind);
     void (*report)(void *ctx, const struct t0_finding *f); /* by any thread */
     /* What lives there and may be accessed so, as far as it may be remembered for the launch: false for nothing, or
      * nothing that stays. */

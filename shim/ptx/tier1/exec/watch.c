@@ -21,6 +21,11 @@ bool t1_watch_prepare(struct t1_worker *t, const struct t0_grid *g)
     return true;
 }
 
+static enum t0_access_kind kind_of(const struct t1_watched *at)
+{
+    return at->what & T1_WATCH_UPDATES ? T0_UPDATES : at->what & T1_WATCH_WRITES ? T0_WRITES : T0_READS;
+}
+
 static bool within(uint64_t a, uint32_t size, const struct t1_range *r)
 {
     return a - r->base < r->size && size <= r->size - (a - r->base);
@@ -32,9 +37,7 @@ static bool may_access(const struct t1_block *b, uint32_t thread, uint64_t a, co
 {
     const struct t1_worker *t = b->worker;
     const struct t0_watch *w = t->grid->watch;
-    const enum t0_access_kind kind = at->what & T1_WATCH_UPDATES  ? T0_UPDATES
-                                     : at->what & T1_WATCH_WRITES ? T0_WRITES
-                                                                  : T0_READS;
+    const enum t0_access_kind kind = kind_of(at);
     *r = (struct t1_range){0, 0};
     if (at->what & (T1_WATCH_SHARED | T1_WATCH_LOCAL))
         return !(w->tools & T0_MEMCHECK) ||
@@ -97,9 +100,7 @@ static void look_at_written(struct t1_block *b, uint32_t warp, uint32_t mask, co
 {
     const struct t1_worker *t = b->worker;
     const struct t0_watch *w = t->grid->watch;
-    const enum t0_access_kind kind = at->what & T1_WATCH_UPDATES  ? T0_UPDATES
-                                     : at->what & T1_WATCH_WRITES ? T0_WRITES
-                                                                  : T0_READS;
+    const enum t0_access_kind kind = kind_of(at);
     for (uint32_t lanes = mask; lanes;) {
         const uint32_t first = (uint32_t)__builtin_ctz(lanes);
         const uint64_t a = address[first];
@@ -161,6 +162,12 @@ static bool allowed(void *ctx, uint64_t address, uint32_t size, enum t0_access_k
     return c->watch->allowed(c->watch->ctx, address, size, kind);
 }
 
+static const char *denied(void *ctx, uint64_t address, uint32_t size, enum t0_access_kind kind)
+{
+    const struct counted *c = ctx;
+    return c->watch->denied(c->watch->ctx, address, size, kind);
+}
+
 static void report(void *ctx, const struct t0_finding *f)
 {
     struct counted *c = ctx;
@@ -181,7 +188,9 @@ static void report_lane(const struct t1_worker *t, const struct t0_grid *g, cons
     f.address = w->address[lane];
     f.has_address = !(what & (T1_WATCH_SHARED | T1_WATCH_LOCAL));
     snprintf(title, sizeof title, "Invalid __%s__ %s of size %u bytes", space, kind[what & 3], w->at->bytes);
-    snprintf(where, sizeof where, "Address 0x%llx is out of bounds", (unsigned long long)f.address);
+    snprintf(where, sizeof where, "Address 0x%llx is %s", (unsigned long long)f.address,
+             f.has_address ? g->watch->denied(g->watch->ctx, f.address, w->at->bytes, kind_of(w->at))
+                           : "out of bounds");
     if (!f.has_address)
         snprintf(limit, sizeof limit, "of %llu bytes of %s memory that the %s has",
                  (unsigned long long)(what & T1_WATCH_SHARED ? b->shared_used : b->local_stride), space,
@@ -209,6 +218,7 @@ bool t1_watch_again(struct t1_worker *t, const struct t0_grid *g, struct t0_faul
     const struct t1_wrong wrong = t->wrong;
     watch.ctx = &c;
     watch.allowed = allowed;
+    watch.denied = denied;
     watch.report = report;
     again.watch = &watch;
     t->wrong.at = NULL;
