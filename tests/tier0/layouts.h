@@ -15,6 +15,7 @@ struct layout { /* of one factor; bytes, chunks of 16 of `per` elements */
     uint32_t start, lead, stride, base;
     enum layout_swizzle swizzle;
     bool across; /* elements of a chunk lie along m or n */
+    bool turns;  /* lines of 128 bytes that end go on at `lead` */
     unsigned per;
 };
 
@@ -46,6 +47,9 @@ static uint32_t layout_chunk(const struct layout *y, unsigned row, unsigned k, u
         a = layout_mode(row, (unsigned[2]){8, 1u << 20}, (uint32_t[3]){16 * w, y->stride, 0}) +
             layout_mode(k / per, (unsigned[2]){w, 1u << 20}, (uint32_t[3]){16, y->lead, 0});
         *element = k % per;
+        const unsigned along = y->start / 16 % 8 + k / per;
+        if (y->turns && along >= 8)
+            a += 16 * (along - 8) - 16 * (k / per) + y->lead - y->start;
     }
     a += y->start - y->base;
     const unsigned mask = (1u << layout_swizzles[y->swizzle].bits) - 1, low = layout_swizzles[y->swizzle].base;
@@ -105,11 +109,27 @@ static bool layout_draw(struct layout *to, unsigned per, unsigned rows, unsigned
     return false;
 }
 
+/* Rows of three chunks in lines of 128 bytes, from any chunk on: what is left of them begins other lines. */
+static __attribute__((unused)) bool layout_draw_turning(struct layout *to, unsigned per, unsigned rows,
+                                                        uint8_t used[LAYOUT_BYTES / 16])
+{
+    for (unsigned try = 0; try < 64; try++) {
+        struct layout y = {.swizzle = LAYOUT_128B, .per = per, .turns = true, .stride = 1024};
+        y.start = 1024 * any(LAYOUT_BYTES / 1024) + 16 * any(8);
+        y.lead = 1024 * any(LAYOUT_BYTES / 1024);
+        if (layout_take(&y, rows, 3 * per, used)) {
+            *to = y;
+            return true;
+        }
+    }
+    return false;
+}
+
 static uint64_t layout_descriptor(const struct layout *y, bool blackwell)
 {
     static const uint8_t hopper[] = {0, 1, 2, 3}, later[] = {0, 2, 4, 6, 1};
     return (uint64_t)(y->start >> 4) | (uint64_t)(y->lead >> 4 & 0x3fff) << 16 | (uint64_t)(y->stride >> 4) << 32 |
-           (uint64_t)(y->base >> 7) << 49 |
+           (uint64_t)(y->base >> 7) << 49 | (uint64_t)y->turns << 52 |
            (blackwell ? 1ull << 46 | (uint64_t)later[y->swizzle] << 61 : (uint64_t)hopper[y->swizzle & 3] << 62);
 }
 

@@ -18,6 +18,7 @@ struct product {
     unsigned a, b, m, n, scales; /* scales: factors of a row */
     bool ue8m0, f16, add, tensor_a, neg_a, neg_b, saturate, masked;
     bool sparse, ws, pair;
+    bool wide;                  /* 96 elements along k, of sm_103 */
     unsigned selector;          /* of a sparse product of 16 or 32 bits */
     unsigned ids[2];            /* first bytes of the scales of A and B */
     uint64_t zero;              /* .ws: which columns of B are zeros */
@@ -26,6 +27,9 @@ struct product {
     uint32_t mask[8];           /* lanes without output */
     struct layout la[2], lb[2]; /* of each block */
 };
+
+/* Columns of A that are stored. */
+static unsigned stored(const struct product *p) { return (p->wide ? 3 : 2) * 128 / bits_in[p->a]; }
 
 /* Any finite value of a type and its bits; of 16 and 32 bits some dozens of binades. */
 static double number(unsigned type, uint32_t *bits)
@@ -71,11 +75,11 @@ static uint32_t instruction_descriptor(const struct product *p)
                  (uint32_t)p->neg_a << 13 | (uint32_t)p->neg_b << 14 | (uint32_t)p->la[0].across << 15 |
                  (uint32_t)p->lb[0].across << 16 | p->n / 8 << 17 | p->m / 16 << 24;
     if (p->scales)
-        return d | (uint32_t)p->ue8m0 << 23 | p->ids[1] << 4 | p->ids[0] << 29;
+        return d | (uint32_t)p->ue8m0 << 23 | p->ids[1] << 4 | p->ids[0] << 29 | (uint32_t)p->wide << 31;
     return d | (uint32_t)p->saturate << 3 | (whole ? 2u : !p->f16) << 4 | (p->zero >> 56 ? 3u << 30 : 0);
 }
 
-static double fa[256][128], fb[288][128], sa[256][4], sb[256][4];
+static double fa[256][128], fb[288][128], sa[256][6], sb[256][6];
 
 static double scale_number(bool ue8m0, uint8_t *byte)
 {
@@ -156,14 +160,14 @@ static unsigned sum_place(const struct product *p, unsigned r, unsigned c)
 /* Draws the factors into the blocks' shared memory and their values into fa, fb, sa, sb. */
 static void draw_factors(struct product *p, unsigned rows_b)
 {
-    const unsigned per = 128 / bits_in[p->a], k = 2 * per << p->sparse, keep = p->a == TF32 ? 1 : p->a == FP4 ? 4 : 2;
+    const unsigned k = stored(p) << p->sparse, keep = p->a == TF32 ? 1 : p->a == FP4 ? 4 : 2;
     const unsigned blocks = 1 + p->pair, ra = p->m / blocks, rb = rows_b / blocks;
     unsigned column[4] = {0}, e;
     uint32_t bits;
     memset(fa, 0, sizeof fa);
     for (unsigned block = 0; block < blocks; block++) {
         for (unsigned r = 0; r < ra; r++)
-            for (unsigned c = 0; c < 2 * per; c++) {
+            for (unsigned c = 0; c < stored(p); c++) {
                 if (!p->sparse)
                     column[c % keep] = c;
                 else if (c % keep == 0)
@@ -178,14 +182,16 @@ static void draw_factors(struct product *p, unsigned rows_b)
                 const uint32_t at = layout_chunk(&p->lb[block], r, c, &e);
                 put_element(shared[block] + at, p->b, e, bits);
             }
-        /* scales: row r of A is row r % 32 of the r / 32-th group of 32 rows, words of 4 bytes, 16 bytes a row */
+        /* scales: row r of A is row r % 32 of the r / 32-th group of 32 rows, words of 4 bytes, 16 bytes a row; the
+         * fifth and later ones lie behind those of all rows */
         for (unsigned r = 0; p->scales && r < 128; r++)
             for (unsigned q = 0; q < p->scales; q++) {
-                const unsigned at = S_AT + r % 32 * 16 + r / 32 * 4;
-                sa[block * 128 + r][q] = scale_number(p->ue8m0, &shared[block][at + p->ids[0] + q]);
-                uint8_t *b = &shared[block][at + 512 + p->ids[1] + q]; /* both blocks have those of all columns */
+                const unsigned at = S_AT + r % 32 * 16 + r / 32 * 4, x = p->ids[0] + q, y = p->ids[1] + q;
+                sa[block * 128 + r][q] = scale_number(p->ue8m0, &shared[block][at + x / 4 * 1024 + x % 4]);
+                const unsigned of_b = at + 512 + y / 4 * 1024 + y % 4; /* both blocks have those of all columns */
+                uint8_t *b = &shared[block][of_b];
                 if (block)
-                    *b = shared[0][at + 512 + p->ids[1] + q];
+                    *b = shared[0][of_b];
                 else
                     sb[r][q] = scale_number(p->ue8m0, b);
             }
@@ -196,6 +202,7 @@ static void put_kernel(const struct product *p)
 {
     const struct layout plain[2] = {{.start = S_AT, .stride = 128, .per = 16},
                                     {.start = S_AT + 512, .stride = 128, .per = 16}};
+    const unsigned words_of = p->wide ? 2 : 1; /* of a row's scales */
     length = 0;
     PUT("%s%s", HEAD_100 ENTRY("k"),
         "mul.wide.u32 %rd20, %r50, 40960; add.u64 %rd20, %rd20, 65536; mul.wide.u32 %rd21, %r50, 65536;\n"
@@ -211,16 +218,19 @@ static void put_kernel(const struct product *p)
             E_AT);
     PUT(";\ntcgen05.wait::st.sync.aligned; tcgen05.fence::before_thread_sync; bar.sync 0;\n"
         "tcgen05.fence::after_thread_sync; add.u32 %%r25, %%r11, 410; mov.u64 %%rd5, 0x%llx; mov.u64 %%rd6, 0x%llx;\n"
-        "mov.u64 %%rd7, 0x%llx; mov.u64 %%rd8, 0x%llx; add.u32 %%r20, %%r11, 400; add.u32 %%r21, %%r11, 404;\n",
+        "mov.u64 %%rd7, 0x%llx; mov.u64 %%rd8, 0x%llx; add.u32 %%r20, %%r11, 400; add.u32 %%r21, %%r11, %u;\n",
         (unsigned long long)layout_descriptor(&p->la[0], true), (unsigned long long)layout_descriptor(&p->lb[0], true),
-        (unsigned long long)layout_descriptor(&plain[0], true), (unsigned long long)layout_descriptor(&plain[1], true));
+        (unsigned long long)layout_descriptor(&plain[0], true), (unsigned long long)layout_descriptor(&plain[1], true),
+        400 + 4 * words_of);
     if (p->pair)
         PUT("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; setp.ne.u32 %%p7, %%r50, 0;\n"
             "or.pred %%p4, %%p7, %%p4;\n");
     PUT("mov.b64 %%rd9, 0x%llx; @%%p4 bra M;\n", (unsigned long long)p->zero);
-    if (p->scales)
-        PUT("tcgen05.cp.cta_group::1.32x128b.warpx4 [%%r20], %%rd7;\n"
-            "tcgen05.cp.cta_group::1.32x128b.warpx4 [%%r21], %%rd8;\n");
+    for (unsigned x = 0; p->scales && x < words_of; x++)
+        PUT("tcgen05.cp.cta_group::1.32x128b.warpx4 [%%r20+%u], %%rd7;\n"
+            "tcgen05.cp.cta_group::1.32x128b.warpx4 [%%r21+%u], %%rd8;\n"
+            "add.u64 %%rd7, %%rd7, 64; add.u64 %%rd8, %%rd8, 64;\n",
+            4 * x, 4 * x);
     PUT("mov.u32 %%r22, 0x%x; setp.ne.u32 %%p5, %u, 0; add.u32 %%r27, %%r11, %u; mov.b16 %%h1, 3;\n",
         instruction_descriptor(p), p->add, p->column);
     for (unsigned x = 0; p->masked && x < 8; x++)
@@ -297,7 +307,7 @@ static bool same_sum(const struct product *p, uint32_t old, uint32_t got, double
 
 static bool product(struct product *p)
 {
-    const unsigned per = 128 / bits_in[p->a], k = 2 * per << p->sparse, blocks = 1 + p->pair;
+    const unsigned k = stored(p) << p->sparse, blocks = 1 + p->pair;
     const unsigned shift = p->zero >> 56, rows = p->n + (shift ? 32 : 0);
     const bool whole = p->a == S8 || p->a == U8;
     static uint8_t is_sum[2 * 128 * 128];
@@ -356,7 +366,7 @@ static bool product(struct product *p)
 /* Layouts of both factors: swizzles and majors that the type has. The scales' and metadata's memory is taken. */
 static void draw_layouts(struct product *p)
 {
-    const unsigned per_a = 128 / bits_in[p->a], k = 2 * per_a << p->sparse, blocks = 1 + p->pair;
+    const unsigned per_a = 128 / bits_in[p->a], k = stored(p) << p->sparse, blocks = 1 + p->pair;
     const unsigned rows_a = p->m / blocks, rows_b = (p->n + (p->zero >> 56 ? 32 : 0)) / blocks;
     const bool along_a = p->tensor_a || (p->a >= E2M3 && p->a <= E2M1) || p->a == FP4 || any(2);
     const bool along_b = (p->b >= E2M3 && p->b <= E2M1) || p->b == FP4 || rows_b % per_a || any(2);
@@ -364,12 +374,15 @@ static void draw_layouts(struct product *p)
     /* tf32 across k has lines of its own, in fours */
     const enum layout_swizzle lines_a = !along_a && p->a == TF32 ? LAYOUT_128B_BASE_32B : swizzle_a;
     const enum layout_swizzle lines_b = !along_b && p->b == TF32 ? LAYOUT_128B_BASE_32B : swizzle_b;
+    const bool turning = p->wide && any(2);
     uint8_t used[LAYOUT_BYTES / 16];
     do {
         memset(used, 0, S_AT / 16);
         memset(used + S_AT / 16, 1, sizeof used - S_AT / 16);
-    } while (!layout_draw(&p->la[0], per_a, rows_a, 2 * per_a, lines_a, !along_a, used) ||
-             !layout_draw(&p->lb[0], per_a, rows_b, k, lines_b, !along_b, used));
+    } while (!(turning ? layout_draw_turning(&p->la[0], per_a, rows_a, used)
+                       : layout_draw(&p->la[0], per_a, rows_a, stored(p), lines_a, !along_a, used)) ||
+             !(turning ? layout_draw_turning(&p->lb[0], per_a, rows_b, used)
+                       : layout_draw(&p->lb[0], per_a, rows_b, k, lines_b, !along_b, used)));
     p->la[1] = p->la[0];
     p->lb[1] = p->lb[0];
 }
@@ -378,7 +391,8 @@ static void kind(const char *name, const char *kind, unsigned low, unsigned high
 {
     unsigned good = 0, tried = 0;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        struct product p = {.kind = kind, .scales = scales, .sparse = sparse, .ws = ws};
+        struct product p = {
+            .kind = kind, .scales = scales, .sparse = sparse, .ws = ws, .wide = scales % 3 == 0 && scales};
         const bool whole = low == S8, small = low == E4M3;
         p.a = low + any(high - low + 1);
         p.b = p.a <= TF32 ? p.a : low + any(high - low + 1);
@@ -396,7 +410,7 @@ static void kind(const char *name, const char *kind, unsigned low, unsigned high
         p.masked = !ws && !scales && any(2);
         p.down = p.masked && p.a <= TF32 && any(2) ? 1 + any(15) : 0;
         for (unsigned x = 0; x < 2; x++)
-            p.ids[x] = scales == 1 ? any(4) : scales == 2 ? 2 * any(2) : 0;
+            p.ids[x] = scales == 1 || scales == 3 ? any(4) : scales == 2 || scales == 6 ? 2 * any(2) : 0;
         for (unsigned x = 0; p.masked && x < 8; x++)
             p.mask[x] = any(1u << 31) & any(1u << 31) << any(2);
         for (unsigned x = 0; ws && round % 4 == 3 && x < 4; x++) { /* starts within the first span */
@@ -406,7 +420,7 @@ static void kind(const char *name, const char *kind, unsigned low, unsigned high
             p.zero |= !x && p.n == 64 ? (uint64_t)any(p.m == 32 ? 17 : 33) << 56 : 0;
         }
         p.column = any(129 - p.n);
-        p.tensor_a = round % 3 == 1 && p.m == 128 && (p.a < E2M3 || p.a > E2M1);
+        p.tensor_a = round % 3 == 1 && p.m == 128 && !p.wide && (p.a < E2M3 || p.a > E2M1);
         draw_layouts(&p);
         tried++;
         good += product(&p);
@@ -492,8 +506,20 @@ int main(void)
          "mov.u32 %%r22, 0x8070010; mov.u64 %%rd5, 0; tcgen05.mma.cta_group::1.kind::f8f6f4 [%%r11], %%rd5, %%rd5, "
          "%%r22, 1;\n",
          T0_FAULT_INSTRUCTION},
-        {"96 elements along k",
-         "mov.u32 %%r22, 0x88840480; mov.u64 %%rd5, 0; tcgen05.mma.cta_group::1.kind::mxf4.block_scale [%%r11], %%rd5, "
+        {"96 elements of 8 bits along k",
+         "mov.u32 %%r22, 0x88840000; mov.u64 %%rd5, 0; tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%%r11], "
+         "%%rd5, %%rd5, %%r22, [%%r11], [%%r11], 1;\n",
+         T0_FAULT_INSTRUCTION},
+        {"rows of 48 bytes behind the end of their lines",
+         "mov.u32 %%r22, 0x88840480; mov.u64 %%rd5, 0x4000404000400006; tcgen05.mma.cta_group::1.kind::mxf4.block_scale "
+         "[%%r11], %%rd5, %%rd5, %%r22, [%%r11], [%%r11], 1;\n",
+         T0_FAULT_INSTRUCTION},
+        {"lines that go on elsewhere of 64 elements",
+         "mov.u32 %%r22, 0x8840480; mov.u64 %%rd5, 0x4010404000400000; tcgen05.mma.cta_group::1.kind::mxf4.block_scale "
+         "[%%r11], %%rd5, %%rd5, %%r22, [%%r11], [%%r11], 1;\n",
+         T0_FAULT_INSTRUCTION},
+        {"block scales of 64 rows",
+         "mov.u32 %%r22, 0x4840480; mov.u64 %%rd5, 0; tcgen05.mma.cta_group::1.kind::mxf4.block_scale [%%r11], %%rd5, "
          "%%rd5, %%r22, [%%r11], [%%r11], 1;\n",
          T0_FAULT_INSTRUCTION},
         {"scales of e4m3 where ue8m0 is asked",
@@ -528,6 +554,10 @@ int main(void)
         kind("mxf8f6f4", "mxf8f6f4.block_scale", E4M3, E2M1, 1, sparse, ws);
         kind("mxf4", "mxf4.block_scale", FP4, FP4, 2, sparse, ws);
         kind("mxf4nvf4", "mxf4nvf4.block_scale.scale_vec::4X", FP4, FP4, 4, sparse, ws);
+        if (sparse)
+            continue;
+        kind("mxf4, 96 along k", "mxf4.block_scale", FP4, FP4, 3, sparse, ws);
+        kind("mxf4nvf4, 96 along k", "mxf4nvf4.block_scale.scale_vec::4X", FP4, FP4, 6, sparse, ws);
     }
     each_lane();
     for (unsigned k = 0; k < sizeof wrong / sizeof *wrong; k++) {

@@ -133,6 +133,7 @@ struct matrix {
     u32 start, lead, stride, base;
     u32 span, shift, mask; /* bytes that lie together; bits of the address that a swizzle adds to lower ones */
     bool by_four;          /* columns repeat by four, not by eight */
+    bool absolute;         /* lead is where a row goes on whose line of 128 bytes ends */
 };
 /* Most chunks of a line, and bytes of a matrix: 256 columns and 32 that a mask of columns shifts in. */
 enum { MOST_CHUNKS = 288 / 4, MOST_BYTES = 288 * 64 };
@@ -155,8 +156,7 @@ static inline struct matrix open_matrix(struct t0_warp *w, const struct lir_insn
     m.base = (u32)(d >> 49 & 7) << 7;
     if (swizzle == 255)
         refuse(w, i, "matrix descriptor: no such swizzle");
-    if (blackwell && d >> 52 & 1)
-        refuse(w, i, "matrix descriptor: absolute leading dimension is not supported");
+    m.absolute = blackwell && d >> 52 & 1;
     m.span = lir_tmap_span(swizzle) ? lir_tmap_span(swizzle) : 16;
     m.by_four = swizzle == LIR_TMAP_128B_ATOM_32B;
     m.shift = m.by_four ? 2 : 3;
@@ -176,6 +176,9 @@ static inline const uint8_t *chunk_at(const struct matrix *m, u32 off)
 /* The places that CuTe calls canonical (mma_traits_sm90_gmma.hpp): by rows of 16 bytes along k ... */
 static inline u32 along_k(const struct matrix *m, unsigned row, unsigned chunk)
 {
+    const u32 along = m->start % 128 / 16 + chunk; /* chunk of a line of 128 bytes */
+    if (m->absolute && along >= 8)
+        return row % 8 * m->span + row / 8 * m->stride + (along - 8) * 16 + m->lead - m->start;
     return row % 8 * m->span + row / 8 * m->stride + chunk * 16 % m->span + chunk * 16 / m->span * m->lead;
 }
 /* ... or along m or n, where without a swizzle both distances have changed their places. */

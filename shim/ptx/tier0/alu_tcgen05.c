@@ -7,11 +7,13 @@ struct job {
     const struct lir_tile *x;
     unsigned lane, m, n, k; /* m: rows of one block */
     unsigned ka;            /* columns of A that are stored: half of a sparse one's */
+    unsigned blocks;        /* scale factors of a row */
     unsigned fa, fb;        /* TILE_PAIRS_* where integers are multiplied so */
     enum step step;
     u32 desc; /* the instruction descriptor */
     bool pair, sparse, ws;
-    u64 zero; /* .ws: the zero-column mask descriptor */
+    bool wide; /* three chunks of 16 bytes along k: sm_103 */
+    u64 zero;  /* .ws: the zero-column mask descriptor */
 };
 
 static u32 word_of(const struct job *j, unsigned row) { return t0_tile_u32(j->w, j->x, row, j->lane); }
@@ -46,7 +48,9 @@ static void read_descriptor(struct job *j)
     const u32 d = j->desc;
     const unsigned m = (d >> 24 & 31) * 16, n = (d >> 17 & 63) * 8, sums = d >> 4 & 3;
     const bool scaled = j->x->p[0] & LIR_TC_SCALED, whole = j->x->p[1] == LIR_TC_I8;
-    const bool rows = j->pair ? m == 128 || m == 256 : m == 64 || m == 128 || (j->ws && m == 32);
+    const bool rows = scaled    ? m == 128 || (j->pair && m == 256)
+                      : j->pair ? m == 128 || m == 256
+                                : m == 64 || m == 128 || (j->ws && m == 32);
     const bool columns = j->ws ? n == 64 || n == 128 || n == 256 : n && n <= 256;
     if (j->sparse != (d >> 2 & 1))
         refuse(j->w, j->i, "instruction descriptor: sparse, and the instruction is not, or the other way round");
@@ -55,6 +59,9 @@ static void read_descriptor(struct job *j)
         refuse(j->w, j->i, "instruction descriptor: no such shape");
     if (!scaled && (whole ? sums != 2 : sums > 1))
         refuse(j->w, j->i, "instruction descriptor: no such type of sums");
+    /* CuTe has B's scales of such pairs in two halves of the lanes, and makes no such product of 8 bits. */
+    if (scaled && j->pair && m == 128)
+        refuse(j->w, j->i, "block scales of pairs with 64 rows of a block are not supported");
     j->m = j->pair ? m / 2 : m;
     /* CuTe's fragments of metadata (mma_traits_sm100_frag.hpp) are of 128 lanes; of fewer only those of .ws */
     if (j->sparse && !j->ws && j->m != 128)
@@ -64,18 +71,32 @@ static void read_descriptor(struct job *j)
     j->n = n;
     j->fa = format_of(j, d >> 7 & 7);
     j->fb = format_of(j, d >> 10 & 7);
-    j->ka = 2 * lir_tile_per_chunk(j->fa);
+    j->wide = scaled && d >> 31;
+    j->ka = (j->wide ? 3 : 2) * lir_tile_per_chunk(j->fa);
     j->k = j->ka << j->sparse;
+    j->blocks = j->wide ? j->x->p[2] / 2 * 3 : j->x->p[2];
     if (j->x->p[0] & LIR_TC_A_TENSOR && (j->fa == LIR_TILE_E2M3 || j->fa == LIR_TILE_E3M2 || j->fa == LIR_TILE_E2M1))
         refuse(j->w, j->i, "elements of 6 or 4 bits of an A in tensor memory are not supported");
     if (lir_tile_per_chunk(j->fb) != lir_tile_per_chunk(j->fa))
         refuse(j->w, j->i, "instruction descriptor: types of two widths");
     if ((d >> 15 & 1 && !has_majors(j->fa)) || (d >> 16 & 1 && !has_majors(j->fb)))
         refuse(j->w, j->i, "instruction descriptor: elements of 6 or 4 bits lie along k");
-    if (scaled && d >> 31)
-        refuse(j->w, j->i, "products of 96 elements along k (sm_103) are not supported");
+    if (j->wide && (j->fa != LIR_TILE_E2M1_PACKED || j->sparse || j->x->p[0] & LIR_TC_A_TENSOR))
+        refuse(j->w, j->i, "instruction descriptor: 96 along k are of 4 bits, dense and in shared memory");
     if (scaled && !(d >> 23 & 1) && j->x->p[1] != LIR_TC_MXF4NVF4)
         refuse(j->w, j->i, "instruction descriptor: scales of this kind are ue8m0");
+}
+
+/* Matrices in shared memory are of lines that end after the last chunk, or go on at another address. */
+static struct matrix open_factor(const struct job *j, unsigned row)
+{
+    const struct matrix m = open_matrix(j->w, j->i, t0_tile_u64(j->w, j->x, row, j->lane), true);
+    if (m.absolute && (!j->wide || m.span != 128))
+        refuse(j->w, j->i,
+               "matrix descriptor: an absolute leading dimension goes with 96 along k and lines of 128 bytes");
+    if (j->wide && !m.absolute && m.start % m.span && m.start % m.span + 48 > m.span)
+        refuse(j->w, j->i, "matrix descriptor: rows of 48 bytes pass the end of their lines");
+    return m;
 }
 
 /* The lane of tensor memory that holds a row of A or of the sums, and the column of the latter. */
@@ -133,7 +154,7 @@ static void find_columns(const struct job *j, struct t0_tensor *t, uint8_t *colu
 static void read_a(const struct job *j, struct scratch *s, unsigned rank, struct t0_tensor *t)
 {
     if (!(j->x->p[0] & LIR_TC_A_TENSOR)) {
-        struct matrix m = open_matrix(j->w, j->i, t0_tile_u64(j->w, j->x, LIR_TC_A, j->lane), true);
+        struct matrix m = open_factor(j, LIR_TC_A);
         m.window = t0_tile_window(j->w, rank);
         gather_rows(&m, s->raw, j->m, j->ka, j->fa, j->desc >> 15 & 1);
         widen_left(s->a, s->raw, j->m, j->ka, j->fa, j->desc >> 15 & 1);
@@ -174,7 +195,7 @@ static void read_b(const struct job *j, struct scratch *s, unsigned even)
 {
     const unsigned parts = j->pair ? 2 : 1, n = j->n / parts, shift = shift_of(j), more = (shift + 15) & ~15u;
     const bool across = j->desc >> 16 & 1;
-    struct matrix m = open_matrix(j->w, j->i, t0_tile_u64(j->w, j->x, LIR_TC_B, j->lane), true);
+    struct matrix m = open_factor(j, LIR_TC_B);
     s->known = 0;
     for (unsigned p = 0; p < parts; p++) {
         m.window = t0_tile_window(j->w, even + p);
@@ -189,10 +210,11 @@ static void read_b(const struct job *j, struct scratch *s, unsigned even)
             s->b[k * j->n + c] = 0;
 }
 
-static f32 scale_of(const struct job *j, struct t0_tensor *t, u32 address, unsigned row, unsigned block, unsigned id)
+/* Four of a row's scales lie in a word, the next four as many columns further as there are groups of 32 rows, which are
+ * of whole 128 (CuTe's tmem_sf_frg). */
+static f32 scale_of(const struct job *j, struct t0_tensor *t, u32 address, unsigned row, unsigned rows, unsigned at)
 {
-    const unsigned at = id + block;
-    const u32 v = cell(j, t, address, row % 32, row / 32) >> 8 * (at & 3) & 255;
+    const u32 v = cell(j, t, address, row % 32, row / 32 + at / 4 * (rows > 128 ? 8 : 4)) >> 8 * (at & 3) & 255;
     if (j->desc >> 23 & 1)
         return v == 255 ? NAN : f32_from(v ? v << 23 : 1u << 22); /* 2^(v - 127) */
     return e4m3_to_f32(v & 0x7f);
@@ -200,16 +222,16 @@ static f32 scale_of(const struct job *j, struct t0_tensor *t, u32 address, unsig
 
 static void scale(const struct job *j, struct scratch *s, struct t0_tensor *t)
 {
-    const unsigned blocks = j->x->p[2], per = j->k / blocks;
-    const u32 a = word_of(j, LIR_TC_SCALE_A), b = word_of(j, LIR_TC_SCALE_B);
-    for (unsigned q = 0; q < blocks; q++) {
+    const unsigned per = j->k / j->blocks, ida = j->desc >> 29 & 3, idb = j->desc >> 4 & 3;
+    const u32 a = word_of(j, LIR_TC_SCALE_A) & 0x3fffffff, b = word_of(j, LIR_TC_SCALE_B) & 0x3fffffff;
+    for (unsigned q = 0; q < j->blocks; q++) {
         for (unsigned r = 0; r < j->m; r++) {
-            const f32 f = scale_of(j, t, a & 0x3fffffff, r, q, j->desc >> 29 & 3);
+            const f32 f = scale_of(j, t, a, r, j->m, ida + q);
             for (unsigned e = 0; e < per; e++)
                 s->a[r * j->k + q * per + e] *= f;
         }
         for (unsigned c = 0; c < j->n; c++) {
-            const f32 f = scale_of(j, t, b & 0x3fffffff, c, q, j->desc >> 4 & 3);
+            const f32 f = scale_of(j, t, b, c, j->n, idb + q);
             for (unsigned e = 0; e < per; e++)
                 s->b[(q * per + e) * j->n + c] *= f;
         }
