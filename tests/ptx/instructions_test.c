@@ -1,7 +1,7 @@
 /* What becomes of each instruction of the ISA: a form of each (shim/ptx/front/isa.txt) is lowered for the interpreter,
  * written as C and as MUSA C++, and compared with shim/ptx/INSTRUCTIONS.md. usage: instructions_test [-u], which writes
  * that table anew. What runs and is listed as refused is only told: who adds an instruction need not wait for the
- * table. */
+ * table. Each opcode (ops.def) and each name that has forms (forms.def) is among them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 enum { LINE = 400, WHY = 200 };
 
 static const char head[] =
-    ".version 9.2\n.target sm_120a\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p<8>; .reg .b8 %c<8>; .reg .b16 "
+    ".version 9.2\n.target sm_120a\n.address_size 64\n.func f()\n{\nret;\n}\n.visible .entry k()\n{\n.reg .pred %p<8>; .reg .b8 %c<8>; .reg .b16 "
     "%h<8>; .reg .b32 %r<40>; .reg .b64 %rd<20>; .reg .b128 %q<4>; .reg .f32 %f<40>; .reg .f64 %fd<8>;\n.shared .align "
     "1024 .b8 sh[2048];\n";
 
@@ -84,6 +84,37 @@ static char *read_all(const char *path)
     return text;
 }
 
+/* Whether a form of this name is in isa.txt. */
+static bool has_form(const char *forms, const char *name)
+{
+    const size_t n = strlen(name);
+    for (const char *at = forms; (at = strstr(at, name)); at += n)
+        if ((at == forms || at[-1] == '\n' || (at[-1] == ' ' && at[-2] == ';')) && strchr(". \n", at[n]))
+            return true;
+    return false;
+}
+
+static void check_names(void)
+{
+    static const char *const names[] = {
+#define PTX_OP(id, name) name,
+#include "ptx/front/ops.def"
+#undef PTX_OP
+#define FORM(name, modifiers, operands) name,
+#include "ptx/front/forms.def"
+#undef FORM
+    };
+    char *forms = read_all(FORMS);
+    unsigned found = 0;
+    for (size_t k = 0; forms && k < sizeof names / sizeof *names; k++) {
+        const bool has = has_form(forms, names[k]);
+        found += has;
+        EXPECT(has, "%s is in %s", names[k], FORMS);
+    }
+    check(found == sizeof names / sizeof *names, "%u opcodes and forms have a line in %s", found, FORMS);
+    free(forms);
+}
+
 int main(int argc, char **argv)
 {
     static const char title[] =
@@ -134,6 +165,8 @@ int main(int argc, char **argv)
     fclose(in);
     if (out)
         fclose(out);
+    else
+        check_names();
     free(have);
     check(forms > 250, "%u forms, of which tier 0 runs %u, tier 1 %u and MUSA %u", forms, all[0], all[1], all[2]);
     return check_end("instructions");
