@@ -23,7 +23,8 @@ enum {
     SM_90 = 64,
     SHORTER = 128,
     TWICE = 256,
-    CLUSTERED = 512
+    CLUSTERED = 512,
+    TENSOR = 1024 /* at p: a map of 16 rows of 64 bytes at p + 1024 */
 };
 
 struct test {
@@ -91,12 +92,42 @@ struct test {
           "st.shared.u32 [s+64], 5;\nfence.acq_rel.cta;\nst.relaxed.cta.shared.u32 [s], 1;\nbra END;\nWAIT:\n" \
           "ld.relaxed.cta.shared.u32 %r6, [s];\nsetp.eq.u32 %p2, %r6, 0;\n@%p2 bra WAIT;\n"
 
+/* 64 bytes that thread 0 copies in bulk, as far as an mbarrier hears of it. */
+#define BEGIN_COPY "@%p1 mbarrier.init.shared.b64 [%r9], 1;\nadd.u64 %rd7, %rd1, 1024;\n"
+#define EXPECT "@%p1 mbarrier.arrive.expect_tx.shared.b64 %rd6, [%r9], 64;\n"
+#define TO_SHARED(copy) BEGIN_COPY SYNC EXPECT A "@%p1 " copy ";\n"
+#define TO_CLUSTER(copy) \
+    BEGIN_COPY CLUSTER_SYNC EXPECT "mov.u32 %r6, %cluster_ctarank; setp.eq.and.u32 %p2, %r6, 0, %p1;\n" \
+                                   "mov.u16 %h1, 3;\n" A "@%p2 " copy ", %h1;\n"
+#define COPIED_TO_SHARED "AGAIN:\nmbarrier.test_wait.parity.shared.b64 %p2, [%r9], 0;\n@!%p2 bra AGAIN;\n"
+#define USE_COPY B "ld.shared.u32 %r6, [s];\n"
+#define BULK_COPY(more) \
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes" more " [%r8], [%rd7], 64, [%r9]"
+#define TENSOR_COPY(more) \
+    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes" more " [%r8], [%rd1, {0, 3}], [%r9]"
+#define FROM_SHARED \
+    B "@%p1 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {0, 3}], [%r8];\n" \
+      "@%p1 cp.async.bulk.commit_group;\n"
+#define MULTICAST ".multicast::cluster"
+
 static const struct test fixed[] = {
     /* shared memory */
     {"racecheck", "waw", "Error: " RACE("Write", "Write"),
      A "st.shared.u32 [s], %r1;\n@%p3 bar.sync 1;\n" B "st.shared.u32 [s], %r3;",
      A "st.shared.u32 [s], 7;\n" SYNC FIRST LEAVE("%p1") B "st.shared.u32 [s], %r3;", 1, 64, 0},
     {"information", "same_value", "", A "st.shared.u32 [s], 7;", A "st.shared.u32 [s], 7;", 1, 64, 0},
+    {"racecheck", "bulk_not_awaited", "Error: " RACE("Write", "Read"), TO_SHARED(BULK_COPY("")) SYNC USE_COPY,
+     TO_SHARED(BULK_COPY("")) COPIED_TO_SHARED USE_COPY, 1, 64, SM_90},
+    {"racecheck", "tensor_not_awaited", "Error: " RACE("Write", "Read"), TO_SHARED(TENSOR_COPY("")) SYNC USE_COPY,
+     TO_SHARED(TENSOR_COPY("")) COPIED_TO_SHARED USE_COPY, 1, 64, SM_90 | TENSOR},
+    {"racecheck", "bulk_multicast_not_awaited", "Error: " RACE("Write", "Read"),
+     TO_CLUSTER(BULK_COPY(MULTICAST)) CLUSTER_SYNC USE_COPY,
+     TO_CLUSTER(BULK_COPY(MULTICAST)) COPIED_TO_SHARED USE_COPY CLUSTER_SYNC, 2, 32, CLUSTERED},
+    {"racecheck", "tensor_multicast_not_awaited", "Error: " RACE("Write", "Read"),
+     TO_CLUSTER(TENSOR_COPY(MULTICAST)) CLUSTER_SYNC USE_COPY,
+     TO_CLUSTER(TENSOR_COPY(MULTICAST)) COPIED_TO_SHARED USE_COPY CLUSTER_SYNC, 2, 32, CLUSTERED | TENSOR},
+    {"racecheck", "tensor_overwritten", "Error: " RACE("Write", "Read"), FROM_SHARED SYNC A "st.shared.u32 [%r5], 5;",
+     FROM_SHARED "cp.async.bulk.wait_group.read 0;\n" SYNC A "st.shared.u32 [%r5], 5;", 1, 64, SM_90 | TENSOR},
     {"racecheck", "atomic_and_read", "Error: " RACE("Atomic", "Read"),
      A "red.shared.add.u32 [s], 1;\n" B "ld.shared.u32 %r6, [s];",
      A "red.shared.add.u32 [s], 1;\n" SYNC B "ld.shared.u32 %r6, [s];", 1, 64, 0},
@@ -516,6 +547,16 @@ static void release(const struct test *t, uint64_t p)
     need(t->flags & ASYNC ? cuMemFreeAsync(p, NULL) : cuMemFree_v2(p), "free");
 }
 
+static void put_tensor_map(uint64_t p)
+{
+    static _Alignas(64) char map[128];
+    const uint64_t size[] = {16, 16}, stride[] = {64};
+    const unsigned box[] = {16, 1}, step[] = {1, 1};
+    need(cuTensorMapEncodeTiled((void *)map, 2, 2, (void *)(uintptr_t)(p + 1024), size, stride, box, step, 0, 0, 0, 0),
+         "cuTensorMapEncodeTiled"); /* of 32 bits, unsigned */
+    need(cuMemcpyHtoD_v2(p, map, sizeof map), "cuMemcpyHtoD");
+}
+
 static void run(const struct test *t, int wrong)
 {
     void *module, *f;
@@ -539,6 +580,8 @@ static void run(const struct test *t, int wrong)
         release(t, p);
         p = q;
     }
+    if (t->flags & TENSOR)
+        put_tensor_map(p);
     void *args[] = {&p};
     if (t->flags & COOPERATIVE) {
         const unsigned blocks = wrong ? 100000 : t->blocks;

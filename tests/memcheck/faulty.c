@@ -33,7 +33,10 @@ enum memory {
     SURFACE_FREED,
     TEXTURE,
     TEXTURE_DESTROYED,
-    TEXTURE_FREED
+    TEXTURE_FREED,
+    TENSOR,
+    TENSOR_TOO_LARGE,
+    TENSOR_FREED
 };
 
 struct test {
@@ -68,6 +71,14 @@ struct test {
 #define BULK_WAIT \
     "mbarrier.arrive.expect_tx.shared.b64 %rd5, [%r5], 64;\nAGAIN:\n" \
     "mbarrier.test_wait.shared.b64 %p1, [%r5], %rd5;\n@!%p1 bra AGAIN;"
+
+/* Between rows of 64 bytes of the tensor that the map at p describes, and shared memory. */
+#define TENSOR_TO_SHARED(n, more) \
+    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes" more " [%r4], [%rd2, {0, " n \
+    "}], [%r5]"
+#define TENSOR_TO_GLOBAL(op, n) \
+    op ".bulk.tensor.2d.global.shared::cta" n ".bulk_group [%rd2, {0, %r1}], [%r4];\n" \
+       "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;"
 
 static const struct test tests[] = {
     {"store", LOC "st.global.u32 [%rd1], 1;", GLOBAL "write of size 4", 400, 396, DEVICE, DEVICE, 1},
@@ -257,6 +268,25 @@ static const struct test tests[] = {
      BULK LOC
      "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r4], 64;\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;",
      GLOBAL "atomic of size 64", 352, 336, DEVICE, DEVICE, 1},
+    {"tensor_from_global", BULK LOC TENSOR_TO_SHARED("%r1", "") ";\n" BULK_WAIT, GLOBAL "read of size 64", 6, 3,
+     TENSOR_TOO_LARGE, TENSOR, 1},
+    {"tensor_multicast",
+     BULK "mov.u16 %h1, 1;\n" LOC TENSOR_TO_SHARED("%r1", ".multicast::cluster") ", %h1;\n" BULK_WAIT,
+     GLOBAL "read of size 64", 7, 3, TENSOR_TOO_LARGE, TENSOR, 1},
+    {"tensor_to_global", BULK LOC TENSOR_TO_GLOBAL("cp.async", ""), GLOBAL "write of size 64", 6, 3, TENSOR_TOO_LARGE,
+     TENSOR, 1},
+    {"tensor_reduction", BULK LOC TENSOR_TO_GLOBAL("cp.reduce.async", ".add"), GLOBAL "atomic of size 64", 7, 3,
+     TENSOR_TOO_LARGE, TENSOR, 1},
+    {"tensor_to_shared", BULK "add.u32 %r4, %r4, %r1;\n" LOC TENSOR_TO_SHARED("0", "") ";\n" BULK_WAIT,
+     "Invalid __shared__ write of size 64", 128, 0, TENSOR, TENSOR, 1},
+    {"tensor_multicast_to_shared",
+     BULK
+     "mov.u16 %h1, 1; add.u32 %r4, %r4, %r1;\n" LOC TENSOR_TO_SHARED("0", ".multicast::cluster") ", %h1;\n" BULK_WAIT,
+     "Invalid __shared__ write of size 64", 128, 0, TENSOR, TENSOR, 1},
+    {"tensor_from_shared", BULK "add.u32 %r4, %r4, %r1; mov.u32 %r1, 0;\n" LOC TENSOR_TO_GLOBAL("cp.async", ""),
+     "Invalid __shared__ read of size 64", 128, 0, TENSOR, TENSOR, 1},
+    {"tensor_map_freed", BULK LOC TENSOR_TO_SHARED("%r1", "") ";\n" BULK_WAIT, "inside an allocation .* that was freed",
+     0, 3, TENSOR_FREED, TENSOR, 1},
     {"mbarrier", BULK "add.u32 %r5, %r5, %r1;\n" LOC "mbarrier.init.shared.b64 [%r5], 1;",
      "Invalid __shared__ write of size 8", 144, 8, DEVICE, DEVICE, 1},
     {"called", ".loc 1 78 3\ncall device, (%rd1);", "Device Frame: called in faulty.cu:78", 400, 0, DEVICE, DEVICE, 1},
@@ -383,6 +413,23 @@ static int destroy_texture(uint64_t t)
     return cuMemFree_v2(what.p);
 }
 
+/* A map, in device memory, of 4 rows of 16 words, or of 8, which are more than there are; the words lie behind it. */
+static uint64_t tensor(enum memory kind)
+{
+    static _Alignas(64) char map[128];
+    const uint64_t size[] = {16, kind == TENSOR_TOO_LARGE ? 8 : 4}, stride[] = {64};
+    const unsigned box[] = {16, 1}, step[] = {1, 1};
+    uint64_t p;
+    need(cuMemAlloc_v2(&p, sizeof map + BYTES), "cuMemAlloc");
+    need(cuTensorMapEncodeTiled((void *)map, 2, 2, (void *)(uintptr_t)(p + sizeof map), size, stride, box, step, 0, 0,
+                                0, 0),
+         "cuTensorMapEncodeTiled"); /* of 32 bits, unsigned */
+    need(cuMemcpyHtoD_v2(p, map, sizeof map), "cuMemcpyHtoD");
+    if (kind == TENSOR_FREED)
+        need(cuMemFree_v2(p), "cuMemFree");
+    return p;
+}
+
 static uint64_t memory(enum memory kind, void *stack)
 {
     uint64_t p = 0;
@@ -427,6 +474,9 @@ static uint64_t memory(enum memory kind, void *stack)
         p = texture(0);
         need(cuTexObjectDestroy(p), "cuTexObjectDestroy");
         break;
+    case TENSOR:
+    case TENSOR_TOO_LARGE:
+    case TENSOR_FREED: return tensor(kind);
     case TEXTURE:
     case TEXTURE_FREED: return texture(kind == TEXTURE_FREED);
     default: break;

@@ -207,7 +207,7 @@ static void add_where(struct text *t, const struct t0_finding *f)
         break;
     case HOST_INSIDE:
         add(t, MORE "and is inside the nearest allocation at 0x%llx of size %llu bytes%s\n", base, size,
-            f->tool == T0_MEMCHECK ? why_forbidden(b) : "");
+            f->tool == T0_MEMCHECK && address - base + f->size <= size ? why_forbidden(b) : "");
         break;
     case HOST_NEAR:
         if (address < b->base)

@@ -1,5 +1,5 @@
 /* Tier 0 execution: matrices between memory and the registers of a warp, and movmatrix. */
-#include "ptx/tier0/warp.h"
+#include "ptx/tier0/tools.h"
 #include "ptx/lir/matrix.h"
 
 #include <string.h>
@@ -11,8 +11,11 @@ static uint64_t address_of(struct t0_warp *w, const struct lir_insn *i, unsigned
 
 static uint8_t *reach(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t a, unsigned size)
 {
-    if (w->block->grid->watch && i->op != LIR_LDMATRIX && i->op != LIR_STMATRIX &&
-        !t0_watch_row(w, i, lane, a, size, i->op == LIR_WMMA_ST))
+    const struct t0_part part = {.address = a,
+                                 .size = size,
+                                 .kind = i->op == LIR_WMMA_ST ? T0_WRITES : T0_READS,
+                                 .shared = (i->aux & LIR_MEM_SHARED) != 0};
+    if (i->op != LIR_LDMATRIX && i->op != LIR_STMATRIX && !t0_watch_piece(w, i, lane, &part))
         t0_raise(w, i, T0_FAULT_ADDRESS, lane, a); /* the warp has no matrix then */
     if (!(i->aux & LIR_MEM_SHARED))
         return (uint8_t *)(uintptr_t)a;

@@ -31,7 +31,8 @@ static uint64_t reach(struct access *a, uint64_t address, bool write)
 /* The same of memory of the device's own. */
 static uint64_t plain(struct access *a, uint64_t address, uint32_t size)
 {
-    if (a->w->block->grid->watch && !t0_watch_row(a->w, a->i, a->lane, address, size, true))
+    const struct t0_part part = {.address = address, .size = size, .kind = T0_WRITES};
+    if (!t0_watch_piece(a->w, a->i, a->lane, &part))
         t0_raise(a->w, a->i, T0_FAULT_ADDRESS, a->lane, address);
     a->at[0] = (uint8_t *)(uintptr_t)address;
     a->n = 1;

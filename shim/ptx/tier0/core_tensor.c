@@ -3,6 +3,7 @@
  * swizzle, in shared memory. */
 #include "ptx/lir/tensor_map.h"
 #include "ptx/tier0/tile.h"
+#include "ptx/tier0/tools.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,13 @@ struct copy { /* one instruction of one lane */
 _Noreturn static void refuse(const struct copy *c, const char *why)
 {
     t0_raise_text(c->w, c->i, T0_FAULT_INSTRUCTION, c->lane, why);
+}
+
+/* Where tools look at the launch. */
+static void look_at(const struct copy *c, struct t0_part p)
+{
+    if (!t0_watch_piece(c->w, c->i, c->lane, &p))
+        t0_raise(c->w, c->i, T0_FAULT_ADDRESS, c->lane, p.address);
 }
 
 static uint64_t dim_of(const struct lir_tmap *m, unsigned k) { return m->dim[k] ? m->dim[k] : (uint64_t)1 << 32; }
@@ -139,9 +147,13 @@ static void copy_line(struct copy *c, uint64_t base, bool outside)
         end = first;
     uint8_t *memory = (uint8_t *)(uintptr_t)(base + (uint64_t)((c->start + first) * c->unit.global));
     const uint32_t n = (uint32_t)(end - first);
-    if (n && c->w->block->grid->watch &&
-        !t0_watch_row(c->w, c->i, c->lane, (uint64_t)(uintptr_t)memory, n * c->unit.global, store))
-        t0_raise(c->w, c->i, T0_FAULT_ADDRESS, c->lane, (uint64_t)(uintptr_t)memory);
+    if (n)
+        look_at(c, (struct t0_part){.address = (uint64_t)(uintptr_t)memory,
+                                    .size = n * c->unit.global,
+                                    .kind = c->x->p[4] ? T0_UPDATES
+                                            : store    ? T0_WRITES
+                                                       : T0_READS,
+                                    .strong = c->x->p[4] != 0});
     if (store) {
         shared_line(c, line, true);
         if (n)
@@ -185,6 +197,16 @@ static int64_t first_unit(const struct copy *c)
     return at / c->unit.elements;
 }
 
+static void reach_window(struct copy *c, uint64_t address, uint32_t bytes)
+{
+    look_at(c, (struct t0_part){.address = address,
+                                .size = bytes,
+                                .kind = c->x->p[3] & LIR_TENSOR_STORE ? T0_READS : T0_WRITES,
+                                .shared = true,
+                                .async = true});
+    c->to[c->nto++] = t0_shared_at(c->w, c->i, c->lane, address, bytes, 128) - c->at;
+}
+
 /* Finds the shared memory of all blocks that take part, for `lines` lines. */
 static void reach_shared(struct copy *c, uint64_t lines, uint64_t address)
 {
@@ -196,12 +218,9 @@ static void reach_shared(struct copy *c, uint64_t lines, uint64_t address)
     c->at = (uint32_t)(address & (LIR_CLUSTER_STRIDE - 1));
     if (c->x->p[3] & LIR_TENSOR_MULTICAST) {
         T0_FOR_LANES(rank, t0_tile_u32(c->w, c->x, LIR_TENSOR_MASK, c->lane) & 0xffff)
-        c->to[c->nto++] = t0_shared_at(c->w, c->i, c->lane,
-                                       LIR_CLUSTER_FAR | (uint64_t)rank << LIR_CLUSTER_SHIFT | c->at, (uint32_t)bytes,
-                                       128) -
-                          c->at;
+        reach_window(c, t0_tile_far(rank, c->at), (uint32_t)bytes);
     } else {
-        c->to[c->nto++] = t0_shared_at(c->w, c->i, c->lane, address, (uint32_t)bytes, 128) - c->at;
+        reach_window(c, address, (uint32_t)bytes);
     }
 }
 
@@ -328,7 +347,10 @@ static void tensor(struct t0_warp *w, const struct lir_insn *i, const struct lir
     struct copy c = {.w = w, .i = i, .x = x, .lane = lane};
     struct lir_tmap map;
     const uint64_t shared = t0_tile_address(w, x, LIR_TENSOR_SHARED, lane, x->p[0] & LIR_TILE_B32);
-    memcpy(&map, (const void *)(uintptr_t)t0_tile_u64(w, x, LIR_TENSOR_MAP, lane), sizeof map);
+    const uint64_t at = t0_tile_u64(w, x, LIR_TENSOR_MAP, lane);
+    if (!t0_watch_allows(w, i, lane, &(struct t0_part){.address = at, .size = sizeof map, .kind = T0_READS}))
+        t0_raise(w, i, T0_FAULT_ADDRESS, lane, at);
+    memcpy(&map, (const void *)(uintptr_t)at, sizeof map);
     c.map = &map;
     c.unit = lir_tmap_unit(map.type);
     check_map(&c);

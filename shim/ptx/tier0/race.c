@@ -1,5 +1,6 @@
 /* Racecheck: what orders the threads of a block, or of a cluster, and what a launch has found. */
 #include "ptx/tier0/race.h"
+#include "ptx/lir/tile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,10 @@ void t0_race_block_free(struct race_block *r)
 static bool copies_asynchronously(const struct lir_image *m)
 {
     const struct lir_insn *code = LIR_AT(m, code, struct lir_insn);
+    const struct lir_tile *tile = LIR_AT(m, tiles, struct lir_tile);
     for (uint32_t k = 0; k < m->code.count; k++)
-        if (code[k].op == LIR_CP_ASYNC || code[k].op == LIR_BULK)
+        if (code[k].op == LIR_CP_ASYNC || code[k].op == LIR_BULK ||
+            (code[k].op == LIR_TILE && tile[code[k].imm].kind == LIR_TILE_TENSOR))
             return true;
     return false;
 }

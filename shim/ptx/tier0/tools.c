@@ -416,20 +416,18 @@ static void mbarrier(struct t0_warp *w, const struct lir_insn *i)
     w->l.mask = all;
 }
 
-/* What a copy in bulk brings to an mbarrier, in each block that it goes to. */
-void t0_tools_bulk(struct t0_warp *w, const struct lir_insn *i, unsigned lane)
+void t0_tools_copied(struct t0_warp *w, unsigned lane, uint64_t barrier)
 {
     uint64_t object;
-    const uint64_t barrier = i->aux & LIR_BULK_BARRIER32 ? T0_U32(w, i->e)[lane] : T0_U64(w, i->e)[lane];
-    if (!(tools_of(w) & T0_RACECHECK) || !(i->aux & LIR_BULK_BARRIER))
-        return;
-    if (!(i->aux & LIR_BULK_MULTICAST)) {
-        if (find_object(w, barrier, true, &object))
-            t0_race_copies(w, lane, object);
-        return;
-    }
-    T0_FOR_LANES(rank, T0_U32(w, i->d)[lane] & 0xffff)
-    t0_race_copies(w, lane, rank * LIR_CLUSTER_STRIDE + (barrier & (LIR_CLUSTER_STRIDE - 1)));
+    if (tools_of(w) & T0_RACECHECK && find_object(w, barrier, true, &object))
+        t0_race_copies(w, lane, object);
+}
+
+void t0_tools_arrived(struct t0_warp *w, unsigned lane, uint64_t barrier)
+{
+    uint64_t object;
+    if (tools_of(w) & T0_RACECHECK && find_object(w, barrier, true, &object))
+        t0_race_release(w, lane, object);
 }
 
 /* Memory that a thread gives back may be another's next; that for arguments of a launch, too. */

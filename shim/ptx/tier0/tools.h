@@ -43,7 +43,9 @@ void t0_tools_arrive(struct t0_warp *w, const struct lir_insn *i, uint32_t id); 
 void t0_tools_released(struct t0_block *b, struct t0_warp *w, const struct lir_insn *i, uint32_t id);
 void t0_tools_waited(struct t0_warp *w, uint32_t lanes); /* for the cluster's barrier */
 void t0_tools_exit(struct t0_warp *w);
-void t0_tools_bulk(struct t0_warp *w, const struct lir_insn *i, unsigned lane); /* a copy is made */
+/* Of the mbarrier at this address of shared memory: it hears of what the lane has copied; of what the lane has done. */
+void t0_tools_copied(struct t0_warp *w, unsigned lane, uint64_t barrier);
+void t0_tools_arrived(struct t0_warp *w, unsigned lane, uint64_t barrier);
 void t0_tools_handlers(t0_handler *table[LIR_NOPS]); /* what is neither an access nor a collective */
 
 /* Where an address of a lane lies: true: in shared memory, of the block of this rank. */
@@ -65,7 +67,11 @@ uint32_t t0_stores_nothing_new(struct t0_warp *w, const struct lir_insn *i, uint
 /* undefined.c: whether a compare-and-swap expects what the load at pc has read, which confirms it. */
 bool t0_load_is_compared(const struct lir_image *m, uint32_t pc);
 
-/* watch.c: lanes whose access is wrong, which is reported; they end. */
+/* watch.c: what an instruction does in pieces that it finds itself, rows of a matrix and tiles. May the lane? If not,
+ * that is reported; if so, the other tools hear of it. The first asks alone. */
+bool t0_watch_allows(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p);
+bool t0_watch_piece(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p);
+/* Lanes whose access is wrong, which is reported; they end. */
 uint32_t t0_watch_look(struct t0_warp *w, const struct lir_insn *i);
 /* Lanes whose mbarrier is not in shared memory: what runs no watched handler asks. */
 uint32_t t0_watch_mbarrier_outside(struct t0_warp *w, const struct lir_insn *i);

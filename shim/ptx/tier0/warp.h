@@ -108,6 +108,7 @@ struct t0_block {
     size_t local_stride, local_room;
     bool filled;  /* the rows hold what `last` of the worker says */
     bool refused; /* lanes have ended, as memcheck refused their accesses */
+    bool again;   /* tier 1's: where memcheck finds something wrong, the block is run again, which reports it */
     struct t0_barrier barrier[T0_BARRIERS];
     struct t0_cluster *cluster, alone; /* cluster: rank 0's, where the others' is not used */
     struct race_block *race;           /* tools.h: of the first block of a cluster that is watched; or NULL */
@@ -223,9 +224,6 @@ void t0_watch_handlers(t0_handler *table[LIR_NOPS]);
 /* Fills *p for a lane at an instruction, with its callers: of the running split. */
 struct t0_place;
 void t0_place_of(const struct t0_warp *w, const struct lir_insn *i, unsigned lane, struct t0_place *p);
-/* A row of a matrix that the warp moves, by an address of this lane's: may it? If not, that is reported. */
-bool t0_watch_row(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t address, uint32_t size,
-                  bool writes);
 /* A thread of a watched launch frees what is no block of the heap. */
 void t0_watch_free(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t address);
 void t0_memory_handlers(t0_handler *table[LIR_NOPS]);

@@ -1,6 +1,7 @@
 /* Tier 0 execution: handlers that look at each lane's access before it is made (watch.h). They stand in a table of
  * their own, so that launches which nobody watches pay nothing. */
 #include "ptx/tier0/watch.h"
+#include "ptx/tier0/tile.h"
 #include "ptx/tier0/tools.h"
 
 #include <stdio.h>
@@ -238,6 +239,7 @@ static void report(struct t0_warp *w, const struct lir_insn *i, unsigned lane, c
     } else if (!misaligned) {
         f.has_address = true;
         f.address = m->address;
+        f.size = p->size;
     }
     t0_place_of(w, i, lane, &f.at[0].place);
     watch->report(watch->ctx, &f);
@@ -332,12 +334,17 @@ static void hand_on(struct t0_warp *w, const struct lir_insn *i, unsigned lane, 
 {
     struct part p[MOST_PARTS];
     for (unsigned k = 0, n = find_parts(w, i, lane, p); k < n; k++) {
-        const struct t0_part part = part_of(i, &p[k]);
-        if (!part.shared || !(i->aux & LIR_BULK_MULTICAST) || i->op != LIR_BULK) /* not of one block */
+        struct t0_part part = part_of(i, &p[k]);
+        if (i->op != LIR_BULK || !(i->aux & LIR_BULK_MULTICAST) || !part.shared) {
             t0_tools_access(w, i, lane, &part, tools);
+            continue;
+        }
+        T0_FOR_LANES(rank, T0_U32(w, i->d)[lane] & 0xffff)
+        {
+            part.address = t0_tile_far(rank, p[k].address);
+            t0_tools_access(w, i, lane, &part, tools);
+        }
     }
-    if (i->op == LIR_BULK)
-        t0_tools_bulk(w, i, lane);
 }
 
 /* Whatever is strong may acquire once it is made; by then its address may be overwritten. */
@@ -378,19 +385,25 @@ static void watched(struct t0_warp *w, const struct lir_insn *i)
     w->l.mask = all;
 }
 
-bool t0_watch_row(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t address, uint32_t size,
-                  bool writes)
+bool t0_watch_allows(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
 {
-    const struct part p = {address, size, writes ? T0_WRITES : T0_READS, (i->aux & LIR_MEM_SHARED) != 0, false};
-    const unsigned tools = w->block->grid->watch->tools;
+    const struct t0_watch *watch = w->block->grid->watch;
+    const struct part part = {p->address, p->size, p->kind, p->shared, false};
     struct miss m;
-    if (tools & T0_MEMCHECK && !may_access(w, i, lane, &p, &m)) {
-        report(w, i, lane, &p, &m, false);
+    if (!watch || !(watch->tools & T0_MEMCHECK) || may_access(w, i, lane, &part, &m))
+        return true;
+    if (!w->block->again)
+        report(w, i, lane, &part, &m, false);
+    return false;
+}
+
+bool t0_watch_piece(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
+{
+    const struct t0_watch *watch = w->block->grid->watch;
+    if (!t0_watch_allows(w, i, lane, p))
         return false;
-    }
-    const struct t0_part part = part_of(i, &p);
-    if (tools & (T0_RACECHECK | T0_INITCHECK))
-        t0_tools_access(w, i, lane, &part, tools);
+    if (watch && watch->tools & (T0_RACECHECK | T0_INITCHECK))
+        t0_tools_access(w, i, lane, p, watch->tools);
     return true;
 }
 

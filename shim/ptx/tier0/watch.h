@@ -44,6 +44,7 @@ struct t0_finding {
     bool fatal;        /* the launch fails because of it */
     bool has_address;  /* of global memory: what lies there and around it is added */
     uint64_t address;  /* flat */
+    uint32_t size;     /* bytes from there on; 0: unknown */
     const char *title; /* the first line, as "Invalid __global__ write of size 4 bytes" */
     struct {
         const char *what; /* precedes the place, as "Write access"; NULL: nothing does */

@@ -12,6 +12,7 @@ static struct t0_warp *stand_in(struct t1_worker *t)
     if (!k && (k = calloc(1, sizeof *k))) {
         k->worker = t->owner;
         k->warp[0].block = k;
+        k->again = true;
         t->stand_in = k;
     }
     return k ? k->warp : NULL;
