@@ -2,6 +2,7 @@
  * streams; and what is no file, no handle, no room. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -33,7 +34,14 @@ struct event {
     size_t result;
 };
 
-static unsigned char at(size_t k) { return (unsigned char)(k * 2654435761u >> 13); }
+/* What files hold, by place. */
+static unsigned char pattern[BYTES];
+static pthread_once_t filled = PTHREAD_ONCE_INIT;
+static void fill(void)
+{
+    for (size_t k = 0; k < BYTES; k++)
+        pattern[k] = (unsigned char)(k * 2654435761u >> 13);
+}
 
 static int temporary(int flags)
 {
@@ -50,13 +58,7 @@ static int temporary(int flags)
     return fd;
 }
 
-static bool same(const unsigned char *p, size_t n, size_t from)
-{
-    for (size_t k = 0; k < n; k++)
-        if (p[k] != at(from + k))
-            return false;
-    return true;
-}
+static bool same(const unsigned char *p, size_t n, size_t from) { return !memcmp(p, pattern + from, n); }
 
 static void driver(void)
 {
@@ -111,7 +113,7 @@ static void transfers(void *file, int fd, unsigned char *memory, bool device, co
           "to its end alone");
     check(C(cuFileRead)(file, memory, 10, BYTES, 0) == 0, "and nothing behind it");
     for (int k = 0; k < 3000; k++)
-        host[k] = (unsigned char)~at((size_t)k);
+        host[k] = (unsigned char)~pattern[k];
     check(!M(cudaMemcpy, musaMemcpy)(memory, host, 3000, device ? 1 : 0) &&
               C(cuFileWrite)(file, memory, 1000, 2 * BYTES, 2000) == 1000 &&
               C(cuFileRead)(file, memory, 1000, 2 * BYTES, 0) == 1000 &&
@@ -253,12 +255,12 @@ void snippet_cufile(void)
     struct descriptor d = {.type = 1};
     unsigned char *memory = NULL, *host = malloc(BYTES);
     void *file = NULL;
+    pthread_once(&filled, fill);
     if (snippet_alone())
         driver();
     for (int direct = 0; direct < 2; direct++) {
         int fd = d.handle.fd = temporary(direct ? O_DIRECT : 0);
-        for (size_t k = 0; k < BYTES; k++)
-            host[k] = at(k);
+        memcpy(host, pattern, BYTES);
         check(!C(cuFileHandleRegister)(&file, &d), "a file%s is registered", direct ? " of direct transfers" : "");
         check(C(cuFileWrite)(file, host, BYTES, 0, 0) == BYTES, "and filled");
         if (check(!M(cudaMalloc, musaMalloc)((void **)&memory, BYTES), "memory")) {
