@@ -18,4 +18,14 @@
 #define CUMU_TSAN 0
 #endif
 
+/* Frames on a stack that was left by a jump or by the end of a process keep ASan's marks: before it is used anew or
+ * unmapped, which lets others' memory lie there. */
+#if CUMU_ASAN
+#include <stddef.h>
+void __asan_unpoison_memory_region(const volatile void *p, size_t size);
+#define cumu_stack_left(stack, size) __asan_unpoison_memory_region(stack, size)
+#else
+#define cumu_stack_left(stack, size) ((void)(stack), (void)(size))
+#endif
+
 #endif

@@ -148,10 +148,15 @@ $B/obj/ptx/tier0/core_memory.o $B/obj/ptx/tier0/core_avx2.o: BASE := $(filter-ou
 # WITH_ASM=0: stacks are switched by the C library.
 $B/obj/ptx/tier0/stack.o: override OPT += -DCUMU_ASM=$(WITH_ASM)
 
+# Sanitizers make compilations long: what neither calculates nor is searched by fuzzers is not optimised under them, nor
+# (QUICK=1) in the second compiler's build.
+HOT  := $(addprefix $B/obj/,ptx/tier0/% ptx/lir/% ptx/front/% ptx/analysis/% fatbin/% half/% sobol/% host/maths/% host/mu% \
+        $(addprefix tests/,random/% flow/% musa/% ptx/% ptxfront/% murand/% tier0/tcgen05.o base/tcgen05.o))
+COLD = $(if $(SAN)$(QUICK),$(if $(filter $(HOT),$@),,-O0))
 $B/obj/%.o: shim/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	@echo "cc $*.c"
-	$Q$(CC) $(BASE) $(OPT) -MMD -MP -c -o $@ $<
+	$Q$(CC) $(BASE) $(OPT) $(COLD) -MMD -MP -c -o $@ $<
 
 $B/obj/%.o: shim/%.S | $(GEN_HEADERS)
 	@mkdir -p $(@D)
@@ -168,12 +173,10 @@ $B/obj/api/cupti/text.o: mapping/cupti.tsv
 # Generated text is long and all alike: lines to find a place by are enough. Of the prototypes, which only tests have, none.
 GEN_OPT = -g1
 $B/obj/gen/prototypes.o: GEN_OPT := -O0 -g0
-# A sanitizer makes the longest compilation of the conversions, which are stores one by one.
-$B/obj/gen/conv.o: GEN_OPT := -g1 $(if $(SAN),-O0)
 $B/obj/gen/%.o: $B/gen/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	@echo "cc gen/$*.c"
-	$Q$(CC) $(BASE) $(GEN_OPT) -MMD -MP -c -o $@ $<
+	$Q$(CC) $(BASE) $(GEN_OPT) $(COLD) -MMD -MP -c -o $@ $<
 
 $B/obj/gen/%.o: $B/gen/%.S
 	@mkdir -p $(@D)

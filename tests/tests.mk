@@ -16,6 +16,8 @@ TEST_SH   := $(wildcard tests/*/run.sh)
 TEST_AR   := $B/tests/libcumu-test.a
 TEST_OBJ  := $(sort $(CORE_OBJ) $(filter-out %/cli/main.o,$(CLI_OBJ)) $(filter $B/obj/ptx/%,$(MUSA_OBJ)))
 TEST_LIBS := -lelf -lz $(COMPRESS_LIBS) -ldl -lm
+# Each program links all of the core: lld takes half to a third of ld's time.
+TEST_LD   := -pthread -rdynamic $(shell command -v ld.lld >/dev/null && echo -fuse-ld=lld)
 HOST_LINK := $(HOST_RT) $(HOST_MUSA) -Wl,-rpath,$(abspath $B/lib/cumu/host)
 
 $(TEST_AR): $(TEST_OBJ)
@@ -25,10 +27,11 @@ $(TEST_AR): $(TEST_OBJ)
 
 # Of the sanitizers tests have what watches memory; the rest is for what they test, and for fuzzers.
 TEST_BASE = $(if $(findstring /fuzz/,$@),$(BASE),$(subst fuzzer-no-link$(comma),,$(subst $(comma)undefined,,$(BASE))))
+TEST_OPT = $(or $(COLD),-O1)
 $B/obj/tests/%.o: tests/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	@echo "cc tests/$*.c"
-	$Q$(CC) $(TEST_BASE) $(OPT) -Itests -MMD -MP -c -o $@ $<
+	$Q$(CC) $(TEST_BASE) $(OPT) $(TEST_OPT) -Itests -MMD -MP -c -o $@ $<
 
 # The reference of the random kernels rounds in all modes.
 $B/obj/tests/random/scalar.o: override OPT += -frounding-math
@@ -40,7 +43,7 @@ define test_rule
 $B/tests/$(1)/%: $B/obj/tests/$(1)/%.o $(call helpers,$(1)) $(TEST_AR) $(2)
 	@mkdir -p $$(@D)
 	@echo "ld tests/$(1)/$$*"
-	$$Q$$(CC) -o $$@ $$(filter %.o,$$^) $(if $(2),$(2) $$(HOST_LINK)) $(TEST_AR) $$(SAN) -pthread -rdynamic $$(TEST_LIBS)
+	$$Q$$(CC) -o $$@ $$(filter %.o,$$^) $(if $(2),$(2) $$(HOST_LINK)) $(TEST_AR) $$(SAN) $$(TEST_LD) $$(TEST_LIBS)
 endef
 $(foreach d,unit ptxfront tier0 tier1 musa ptx fatbin kernel jit random flow trace,$(eval $(call test_rule,$d,)))
 $(foreach d,host host-launch runtime,$(eval $(call test_rule,$d,$(HOST_RT) $(HOST_MUSA))))
@@ -53,11 +56,11 @@ $B/tests/flow/flow_test: $B/obj/tests/musa/machine.o
 $(BASE_PROG): $B/tests/base/%: $B/obj/tests/base/%.o $(TEST_AR)
 	@mkdir -p $(@D)
 	@echo "ld tests/base/$*"
-	$Q$(CC) -o $@ $< $(TEST_AR) $(SAN) -pthread -rdynamic $(TEST_LIBS)
+	$Q$(CC) -o $@ $< $(TEST_AR) $(SAN) $(TEST_LD) $(TEST_LIBS)
 $B/obj/tests/base/%.o: tests/tier0/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	@echo "cc tests/tier0/$*.c by the baseline"
-	$Q$(CC) $(TEST_BASE) $(OPT) -DT0T_BASELINE -Itests -MMD -MP -c -o $@ $<
+	$Q$(CC) $(TEST_BASE) $(OPT) $(TEST_OPT) -DT0T_BASELINE -Itests -MMD -MP -c -o $@ $<
 -include $(BASE_PROG:$B/tests/base/%=$B/obj/tests/base/%.d)
 .SECONDARY: $(TEST_SRC:tests/%.c=$B/obj/tests/%.o)
 -include $(TEST_SRC:tests/%.c=$B/obj/tests/%.d) $(patsubst tests/%.c,$B/obj/tests/%.d,$(wildcard tests/fuzz/*.c))
@@ -197,7 +200,7 @@ CLANG_TESTS := $(addprefix tests/,unit fatbin ptxfront/ptxfront ptx/ tier0 tier1
 NOASM_TESTS := $(addprefix tests/,snippets kernel tier0/barriers tier0/progress tier1/barriers host-launch progress process e2e)
 .PHONY: check-clang check-noasm
 check-clang: fixtures $(TORCH_BRIDGES)
-	+$Qif command -v clang >/dev/null; then $(MAKE) --no-print-directory B=$B/clang PLAIN=$B CC=clang T="$(or $T,$(CLANG_TESTS))" check-run; \
+	+$Qif command -v clang >/dev/null; then $(MAKE) --no-print-directory B=$B/clang PLAIN=$B QUICK=1 CC=clang T="$(or $T,$(CLANG_TESTS))" check-run; \
 	  else echo "skip clang: not here"; echo "0 passed, 0 failed, 1 skipped"; fi
 # All but a few objects are those of the plain build, and are taken from it.
 check-noasm: check-programs
@@ -300,7 +303,7 @@ $(addprefix $B/tests/bench/,blas solver fft rand spmv dnn attention tiles): test
 $B/tests/bench/compile: tests/bench/compile.c $(TEST_AR)
 	@mkdir -p $(@D)
 	@echo "cc tests/bench/compile.c"
-	$Q$(CC) $(BASE) -O2 -o $@ $< $(TEST_AR) $(SAN) -pthread -rdynamic $(TEST_LIBS)
+	$Q$(CC) $(BASE) -O2 -o $@ $< $(TEST_AR) $(SAN) $(TEST_LD) $(TEST_LIBS)
 $B/tests/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	@echo "cc tests/bench/$*.c"

@@ -33,7 +33,11 @@ int cumu_usage(const struct cumu_verb_entry *v, const char *format, ...)
     va_start(args, format);
     say(format, args);
     va_end(args);
-    fprintf(stderr, "%s", v->usage);
+    const char *more = strstr(v->usage, "\n\n"); /* the list of options would hide what is wrong */
+    if (more)
+        fprintf(stderr, "%.*s\n(cumu help %s tells more)\n", (int)(more - v->usage), v->usage, v->name);
+    else
+        fputs(v->usage, stderr);
     return CUMU_EXIT_USAGE;
 }
 

@@ -8,6 +8,7 @@
  * of them is their process group: the minder alone has one end of a pipe, and the kernel sends the group SIGKILL
  * when that end closes (F_SETSIG of O_ASYNC), which it does however the program and with it the minder ended. */
 #include "compile/child.h"
+#include "sanitize.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -170,6 +171,7 @@ static void *start_minder(void *arg)
     else
         while (waitpid(minder, NULL, (int)__WCLONE) < 0 && errno == EINTR)
             ;
+    cumu_stack_left(stack, STACK);
     (void)munmap(stack, STACK);
     return NULL;
 }

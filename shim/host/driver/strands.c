@@ -2,7 +2,6 @@
  * Each has a worker of its own, so that neither tier sees the others; one runs, the others wait for their turn. */
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "host/driver/strands.h"
 #include "ptx/tier0/stack.h"
@@ -55,7 +54,7 @@ static struct host_strand *take_strand(void)
     t->worker = t->stack ? host_worker_new() : NULL;
     if (!t->worker) {
         if (t->stack)
-            munmap(t->stack, t->size);
+            t0_stack_unmap(t->stack, t->size);
         free(t);
         return NULL;
     }

@@ -9,15 +9,9 @@
 #include <ucontext.h>
 #endif
 
-#if CUMU_ASAN
-void __asan_unpoison_memory_region(const volatile void *p, size_t size);
-#else
-#define __asan_unpoison_memory_region(p, size) ((void)(p), (void)(size))
-#endif
-
 enum { PAGE = 4096 };
 
-void t0_stack_clean(void *stack, size_t size) { __asan_unpoison_memory_region(stack, size); }
+void t0_stack_clean(void *stack, size_t size) { cumu_stack_left(stack, size); }
 
 void *t0_stack_map(size_t *size)
 {
@@ -31,6 +25,12 @@ void *t0_stack_map(size_t *size)
     }
     *size = all;
     return p;
+}
+
+void t0_stack_unmap(void *stack, size_t size)
+{
+    t0_stack_clean(stack, size);
+    munmap(stack, size);
 }
 
 #if CUMU_ASM

@@ -5,8 +5,9 @@
 
 #include <stddef.h>
 
-/* Memory of at least `size` bytes, page by page as it is touched; NULL without memory. *size: what munmap takes. */
+/* Memory of at least `size` bytes, page by page as it is touched; NULL without memory. *size: what unmap takes. */
 void *t0_stack_map(size_t *size);
+void t0_stack_unmap(void *stack, size_t size);
 /* Before a stack is used anew: a fault may have jumped out of frames on it, whose marks sanitizers keep. */
 void t0_stack_clean(void *stack, size_t size);
 /* Where the stack goes on when it is first switched to: main(arg), which never returns. */

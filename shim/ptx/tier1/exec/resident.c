@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "ptx/tier0/stack.h"
 #include "ptx/tier1/exec/object.h"
@@ -100,7 +99,7 @@ static bool stack_of(struct t1_resident *r, size_t want)
     if (want < r->stack_size)
         return true;
     if (r->stack)
-        munmap(r->stack, r->stack_size);
+        t0_stack_unmap(r->stack, r->stack_size);
     r->stack = t0_stack_map(&want);
     r->stack_size = r->stack ? want : 0;
     return r->stack != NULL;
@@ -153,7 +152,7 @@ void t1_resident_free(struct t1_worker *t)
     for (uint64_t k = 0; k < t->nresident; k++) {
         t1_room_free(&t->resident[k].room);
         if (t->resident[k].stack)
-            munmap(t->resident[k].stack, t->resident[k].stack_size);
+            t0_stack_unmap(t->resident[k].stack, t->resident[k].stack_size);
     }
     free(t->resident);
 }
