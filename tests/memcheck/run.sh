@@ -178,9 +178,13 @@ for option in '--padding -1' '--padding 2000000000' '--padding many' '--print-le
 done
 check "what is done anyway" 0 'ERROR SUMMARY: 0' -- "$cumu" memcheck --check-device-heap=yes --racecheck-report analysis \
     --track-stream-ordered-races all --require-cuda-init no --check-api-memory-access yes --demangle full --kill \
-    --initcheck-address-space=global --num-cuda-barriers 4 --mode launch true
+    --initcheck-address-space=global --num-cuda-barriers 4 --mode launch \
+    --check-cache-control no --ignore-getprocaddress-notfound yes --check-optix=no --check-optix-leaks no --support-32bit no --generate-coredump=no true
 for option in '--check-device-heap no' '--racecheck-report=hazard' '--require-cuda-init yes' '--read file' '--read' \
-    '--initcheck-address-space shared' '--demangle' '--launch-timeout soon' '--kill=yes' '--generate-coredump' \
+    '--initcheck-address-space shared' '--demangle' '--launch-timeout soon' '--kill=yes' '--generate-coredump yes' \
+    '--coredump-name file' '--coredump-behavior exit' '--check-cache-control yes' '--check-optix yes' \
+    '--ignore-getprocaddress-notfound no' '--support-32bit yes' '--preload-library file' '--injection-path folder' '--backtrace-short yes' '--quiet' \
+    '--print-session-details' '--save-session-details' \
     '--check-warpgroup-mma=yes' '--unused-memory-threshold 101' '--num-callers-host some' '--check-exit-code maybe' \
     '--check-api-memory-access some' \
     '--mode attach' '--mode launc' '--track-stream-ordered-races no'; do
@@ -204,6 +208,8 @@ for option in '--track-unused-memory no' --track-unused-memory=no '--report-api-
 done
 check "copies that are not looked at" 0 'ERROR SUMMARY: 0' -- \
     "$cumu" memcheck --tool initcheck --check-api-memory-access no "$tmp/calls" wrong copy_never_written
+check "a function that is asked for and not there" 0 '^done$' 'ERROR SUMMARY: 0' -- \
+    "$cumu" memcheck --report-api-errors all "$tmp/calls" right freed_twice
 check "an unknown option" 125 'unknown option --frobnicate' -- "$cumu" memcheck --frobnicate "$tmp/faulty"
 check "no program" 125 'no program given' -- "$cumu" memcheck
 check "a program that is not there" 127 -- "$cumu" memcheck "$tmp/nothing"
