@@ -367,7 +367,15 @@ static void to_host(uint64_t written, uint64_t copied)
     need(cuMemcpyDtoH_v2(host, p, copied), "cuMemcpyDtoH");
 }
 static void copy_never_written(bool wrong) { to_host(wrong ? 0 : 4, 4); }
-static void copy_end_not_written(bool wrong) { to_host(wrong ? BYTES - 16 : BYTES - 15, BYTES); } /* or padding */
+static void copy_end_not_written(bool wrong) { to_host(wrong ? BYTES - 1 : BYTES, BYTES); }
+static void copy_word_not_written(bool wrong)
+{
+    static char host[BYTES];
+    const uint64_t p = device(BYTES);
+    need(cuMemsetD8_v2(p, 0, wrong ? 100 : 104), "cuMemsetD8");
+    need(cuMemsetD8_v2(p + 104, 0, BYTES - 104), "cuMemsetD8");
+    need(cuMemcpyDtoH_v2(host, p, BYTES), "cuMemcpyDtoH");
+}
 static void copy_async_not_written(bool wrong)
 {
     static char host[BYTES];
@@ -470,6 +478,7 @@ static const struct {
     READS(pool_unwritten),
     COPIES(copy_never_written, 4),
     COPIES(copy_end_not_written, 400),
+    COPIES(copy_word_not_written, 400),
     COPIES(copy_async_not_written, 400),
     COPIES(copy_rows_not_written, 256),
     {"never_used", "Unused memory in allocation 0x[0-9a-f]+ of size 400 bytes", IN_MAIN,

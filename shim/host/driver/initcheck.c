@@ -61,20 +61,30 @@ static void set_bits(uint64_t address, uint64_t size, bool written)
     }
 }
 
-/* The first byte that nobody has written; false: there is none. */
-static bool find_unwritten(uint64_t address, uint64_t size, uint64_t *at)
+/* The first byte that somebody has written, or nobody has; false: there is none. */
+static bool find(uint64_t address, uint64_t size, bool written, uint64_t *at)
 {
     for (uint64_t n; size; address += n, size -= n) {
         const unsigned char *p = bits_of(address);
         const unsigned from = address & 7;
         n = size < 8 - from ? size : 8 - from;
-        const unsigned char mask = mask_of(from, n), missing = p ? mask & (unsigned char)~*p : 0;
-        if (missing) {
-            *at = (address & ~(uint64_t)7) + (unsigned)__builtin_ctz(missing);
+        const unsigned char bits = p ? *p : 0xff, found = mask_of(from, n) & (unsigned char)(written ? bits : ~bits);
+        if (found) {
+            *at = (address & ~(uint64_t)7) + (unsigned)__builtin_ctz(found);
             return true;
         }
     }
     return false;
+}
+
+/* The first bytes that nobody has written and lie together; false: there are none. */
+static bool find_gap(uint64_t address, uint64_t size, uint64_t *at, uint64_t *end)
+{
+    if (!find(address, size, false, at))
+        return false;
+    if (!find(*at, address + size - *at, true, end))
+        *end = address + size;
+    return true;
 }
 
 void host_initcheck_made(const struct host_range *r)
@@ -93,7 +103,7 @@ bool host_initcheck_written(void *unused, uint64_t address, uint32_t size, enum 
     uint64_t at;
     bool good = true;
     (void)unused;
-    if (kind != T0_WRITES && find_unwritten(address, size, &at))
+    if (kind != T0_WRITES && find(address, size, false, &at))
         good = !host_memcheck_is_private(at);
     if (kind != T0_READS)
         set_bits(address, size, true);
@@ -119,31 +129,21 @@ uint32_t host_initcheck_undefined(void *unused, uint64_t address, uint32_t size,
     return undefined;
 }
 
-/* What a copy to the host takes of what nobody wrote. */
+/* What a copy takes of what nobody wrote. */
 struct unwritten {
-    uint64_t first, bytes, longest; /* of a run of bytes */
+    uint64_t first, bytes;
 };
 
 static void copied(uint64_t to, uint64_t from, uint64_t size, bool from_device, struct unwritten *u)
 {
-    uint64_t at, run = 0, end = from + size;
-    while (from_device && size && find_unwritten(from, size, &at)) {
+    const uint64_t end = from + size;
+    for (uint64_t at, next; from_device && find_gap(from, end - from, &at, &next); from = next) {
         set_bits(to, at - from, true);
-        run = at == from ? run + 1 : 1;
-        u->longest = run > u->longest ? run : u->longest;
-        u->first = u->bytes++ ? u->first : at;
-        to += at + 1 - from;
-        from = at + 1;
-        size = end - from;
+        u->first = u->bytes ? u->first : at;
+        u->bytes += next - at;
+        to += next - from;
     }
-    set_bits(to, size, true);
-}
-
-/* Whether somebody forgot to write it. What a structure has of padding is shorter than its largest member. */
-static bool is_forgotten(const struct unwritten *u, uint64_t size)
-{
-    enum { LARGEST_MEMBER = 16 };
-    return u->bytes && (u->bytes == size || u->longest >= LARGEST_MEMBER);
+    set_bits(to, end - from, true);
 }
 
 void host_initcheck_copied(const struct copy *c)
@@ -151,13 +151,13 @@ void host_initcheck_copied(const struct copy *c)
     if (!checking())
         return;
     const bool from_device = host_memcheck_is_private((uintptr_t)c->src);
-    struct unwritten u = {0, 0, 0};
+    struct unwritten u = {0, 0};
     for (size_t z = 0; z < c->depth; z++)
         for (size_t y = 0; y < c->height; y++)
             copied((uintptr_t)c->dst + z * c->dst_slice + y * c->dst_pitch,
                    (uintptr_t)c->src + z * c->src_slice + y * c->src_pitch, c->width, from_device, &u);
     const uint64_t size = (uint64_t)c->width * c->height * c->depth;
-    if (host_config()->check_copies && is_forgotten(&u, size) && !host_memcheck_is_private((uintptr_t)c->dst))
+    if (host_config()->check_copies && u.bytes && !host_memcheck_is_private((uintptr_t)c->dst))
         host_memcheck_say_unwritten((uintptr_t)c->src, size, u.first);
 }
 
@@ -176,14 +176,15 @@ void host_initcheck_foreign(void)
 uint64_t host_initcheck_first(uint64_t base, uint64_t size)
 {
     uint64_t at = base + size;
-    return find_unwritten(base, size, &at) ? at : base + size;
+    return find(base, size, false, &at) ? at : base + size;
 }
 
 uint64_t host_initcheck_unwritten(uint64_t base, uint64_t size, uint64_t *first)
 {
-    uint64_t n = 0, at;
-    for (uint64_t from = base, end = base + size; from < end && find_unwritten(from, end - from, &at); from = at + 1)
-        if (!n++)
-            *first = at;
+    uint64_t n = 0, at, next;
+    for (uint64_t from = base, end = base + size; find_gap(from, end - from, &at, &next); from = next) {
+        *first = n ? *first : at;
+        n += next - at;
+    }
     return n;
 }
