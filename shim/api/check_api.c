@@ -22,6 +22,12 @@ static bool is_answer(const char *symbol, int result)
            begins(symbol, "cudaGetDriverEntryPoint") || begins(symbol, "cudaGetExportTable");
 }
 
+/* No function of that name: who asks goes without, as --ignore-getprocaddress-notfound has it by default. */
+static bool is_not_there(const char *symbol, int result)
+{
+    return result == cudaErrorSymbolNotFound && begins(symbol, "cuGetProcAddress");
+}
+
 bool cumu_check_api_wants(const char *library, const char *symbol)
 {
     const bool ours = !strcmp(library, "cudart") || !strcmp(library, "cuda");
@@ -34,7 +40,8 @@ void cumu_check_api_call(const struct cumu_prototype *c, const struct cumu_frame
     static _Atomic(cumu_host_report_call_t *) report;
     const struct cumu_symbol *symbol = &f->facade->table->symbols[f->index];
     const int result = c->status ? (int)f->result[0] : 0;
-    if (!result || (is_answer(symbol->name, result) && strcmp(cumu_opt_text(CUMU_OPT_CHECK_API), "all") != 0))
+    if (!result || is_not_there(symbol->name, result) ||
+        (is_answer(symbol->name, result) && strcmp(cumu_opt_text(CUMU_OPT_CHECK_API), "all") != 0))
         return;
     cumu_host_report_call_t *say = report;
     if (!say) {

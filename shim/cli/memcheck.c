@@ -439,7 +439,7 @@ const struct cumu_verb_entry cumu_verb_memcheck = {
     "  --kernel-name-exclude LIST, --kernel-regex EXPRESSION   the same: others; by an expression\n"
     "  --launch-skip N (-s), --launch-count N (-c)   of their launches the first N are not looked at; only N are\n"
     "  --report-api-errors WHICH calls that return an error: explicit (default; extended is the same); all: also\n"
-    "                            `not ready' and functions that are looked up and not there; no\n"
+    "                            `not ready' and tables that are looked up and not there; no\n"
     "  --track-unused-memory     initcheck: also bytes of allocations that nobody ever writes (yes and no may follow)\n"
     "  --unused-memory-threshold N   only allocations of which at least N % are unused\n"
     "  --check-api-memory-access no   initcheck looks at no copies to the host (default: yes)\n"

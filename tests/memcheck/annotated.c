@@ -218,6 +218,18 @@ static void heap_that_is_reset(bool wrong)
         region(p + AT, SIZE);
     kernel(p + AT, READ);
 }
+static void right_of_before(bool wrong)
+{
+    const uint64_t p = device();
+    const uint64_t h = heap(p, 1);
+    region(p + AT, SIZE);
+    rights(process(), p + AT, READ);
+    if (!wrong) {
+        heap_reset(h); /* the right goes with its region */
+        region(p + AT, SIZE);
+    }
+    kernel(p + AT, WRITE);
+}
 static void heap_in_use(bool wrong)
 {
     const uint64_t p = device();
@@ -348,6 +360,7 @@ static const struct {
     DENIED(not_resized, "read", "out of bounds"),
     DENIED(region_unregistered, "read", "out of bounds"),
     DENIED(heap_that_is_reset, "read", "out of bounds"),
+    DENIED(right_of_before, "write", "not writable"),
     DENIED(heap_in_use, "read", "out of bounds"),
     DENIED(heap_of_before, "read", "out of bounds"),
     DENIED(read_only, "write", "not writable"),

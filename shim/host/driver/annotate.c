@@ -89,17 +89,23 @@ static void drop(struct notes *n, uintptr_t base, size_t size, int device)
     n->count = to;
 }
 
+/* A region, with what was said of it. */
+static void drop_region(uintptr_t base)
+{
+    drop(&regions, base, 1, ANY);
+    drop(&rights, base, 1, ANY);
+    drop(&names, base, 1, ANY);
+}
+
 /* Regions of the heap at base, or of none. */
 static void drop_regions(uintptr_t base)
 {
-    const struct note *heap = base ? exact(&heaps, base, 0) : NULL;
-    size_t to = 0;
-    if (heap)
-        drop(&regions, base, heap->size, ANY);
-    for (size_t k = 0; k < regions.count && !base; k++)
-        if (holder(&heaps, regions.at[k].base))
-            regions.at[to++] = regions.at[k];
-    regions.count = base ? regions.count : to;
+    for (size_t k = regions.count; k--;) {
+        const uintptr_t at = regions.at[k].base;
+        const struct note *heap = holder(&heaps, at);
+        if (base ? heap && heap->base == base : !heap)
+            drop_region(at);
+    }
 }
 
 static void take(const struct cumu_memory_note *a)
@@ -114,11 +120,7 @@ static void take(const struct cumu_memory_note *a)
         break;
     case CUMU_NOTE_HEAP_RESET: drop_regions(a->base); break;
     case CUMU_NOTE_REGION: put(&regions, (struct note){.base = a->base, .size = a->size}); break;
-    case CUMU_NOTE_REGION_GONE:
-        drop(&regions, a->base, 1, ANY);
-        drop(&rights, a->base, 1, ANY);
-        drop(&names, a->base, 1, ANY);
-        break;
+    case CUMU_NOTE_REGION_GONE: drop_region(a->base); break;
     case CUMU_NOTE_NAME:
         if ((name = strdup(a->name)))
             put(&names, (struct note){.base = a->base, .name = name});

@@ -425,18 +425,11 @@ void host_memcheck_say(const struct t0_finding *f, const char *stack)
 
 extern __attribute__((visibility("default"))) cumu_host_report_call_t cumu_host_report_call;
 
-/* Who asks whether there is a function has got an answer. */
-static bool is_answer(const char *function, int error)
-{
-    static const char asks[] = "cuGetProcAddress";
-    return error == MUSA_ERROR_NOT_FOUND && !strncmp(function, asks, sizeof asks - 1);
-}
-
 void cumu_host_report_call(const char *function, const char *name, int error, const char *text)
 {
     char title[600];
     const struct t0_finding f = {.tool = T0_MEMCHECK, .title = title};
-    if (!host_memcheck_on() || is_answer(function, error))
+    if (!host_memcheck_on())
         return;
     snprintf(title, sizeof title, "Program hit %s (error %d) due to \"%s\" on CUDA API call to %s.", name, error, text,
              function);
