@@ -150,7 +150,8 @@ $B/obj/ptx/tier0/stack.o: override OPT += -DCUMU_ASM=$(WITH_ASM)
 
 # Sanitizers make compilations long: what neither calculates nor is searched by fuzzers is not optimised under them, nor
 # (QUICK=1) in the second compiler's build.
-HOT  := $(addprefix $B/obj/,ptx/tier0/% ptx/lir/% ptx/front/% ptx/analysis/% fatbin/% half/% sobol/% host/maths/% host/mu% host/mccl/% \
+HOT  := $(addprefix $B/obj/,ptx/tier0/% ptx/lir/% ptx/front/% ptx/analysis/% fatbin/% half/% sobol/% \
+        host/maths/% host/mu% host/mccl/% \
         $(addprefix tests/,random/% flow/% musa/% ptx/% ptxfront/% murand/% tier0/tcgen05.o base/tcgen05.o))
 COLD = $(if $(SAN)$(QUICK),$(if $(filter $(HOT),$@),,-O0))
 $B/obj/%.o: shim/%.c | $(GEN_HEADERS)

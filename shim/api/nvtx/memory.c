@@ -48,15 +48,9 @@ struct regions {
     const void *elements;
     const void **handles; /* out; may be NULL */
 };
-struct resized { /* and marked as written */
+struct list { /* ranges of a type of memory; or regions by address or handle, which are the same here */
     struct header head;
     uint32_t type;
-    size_t count, stride;
-    const void *elements;
-};
-struct references {
-    struct header head;
-    uint32_t type; /* by address or handle, which are the same here */
     size_t count, stride;
     const void *elements;
 };
@@ -86,8 +80,7 @@ static _Atomic(cumu_host_annotate_t *) host;
 
 static void say(enum cumu_memory_note_kind kind, const void *base, size_t size)
 {
-    cumu_host_annotate_t *f = host;
-    f(&(struct cumu_memory_note){.kind = kind, .base = (uintptr_t)base, .size = size, .device = -1});
+    host(&(struct cumu_memory_note){.kind = kind, .base = (uintptr_t)base, .size = size, .device = -1});
 }
 
 /* Whether a description is of the version that is known here, and has all that is. */
@@ -149,36 +142,39 @@ static void regions_register(const void *domain, const struct regions *r)
         each_range(CUMU_NOTE_REGION, r->elements, r->stride, r->count, r->handles);
 }
 
-static void regions_resize(const void *domain, const struct resized *r)
+static void each_listed(enum cumu_memory_note_kind kind, const struct list *l)
 {
-    (void)domain;
-    if (good(r, sizeof *r) && r->type == TYPE_VIRTUAL_ADDRESS)
-        each_range(CUMU_NOTE_REGION, r->elements, r->stride, r->count, NULL);
+    if (good(l, sizeof *l) && l->type == TYPE_VIRTUAL_ADDRESS)
+        each_range(kind, l->elements, l->stride, l->count, NULL);
 }
 
-static void regions_unregister(const void *domain, const struct references *r)
+static void regions_resize(const void *domain, const struct list *l)
 {
     (void)domain;
-    for (size_t k = 0; good(r, sizeof *r) && k < r->count; k++) {
-        const void *const *region = element(r->elements, r->stride, k, sizeof *region);
+    each_listed(CUMU_NOTE_REGION, l);
+}
+
+static void regions_unregister(const void *domain, const struct list *l)
+{
+    (void)domain;
+    for (size_t k = 0; good(l, sizeof *l) && k < l->count; k++) {
+        const void *const *region = element(l->elements, l->stride, k, sizeof *region);
         if (region && *region)
             say(CUMU_NOTE_REGION_GONE, *region, 0);
     }
 }
 
-static void mark_initialized(const void *domain, void *stream, uint8_t per_thread, const struct resized *r)
+static void mark_initialized(const void *domain, void *stream, uint8_t per_thread, const struct list *l)
 {
     (void)domain;
     (void)stream; /* what the program says to have happened there counts at once */
     (void)per_thread;
-    if (good(r, sizeof *r) && r->type == TYPE_VIRTUAL_ADDRESS)
-        each_range(CUMU_NOTE_WRITTEN, r->elements, r->stride, r->count, NULL);
+    each_listed(CUMU_NOTE_WRITTEN, l);
 }
 
 static void regions_name(const void *domain, const struct names *names)
 {
     (void)domain;
-    cumu_host_annotate_t *f = host;
     for (size_t k = 0; good(names, sizeof *names) && k < names->count; k++) {
         const struct name *n = element(names->elements, names->stride, k, sizeof *n);
         if (!n || !n->region || !n->message)
@@ -188,7 +184,7 @@ static void regions_name(const void *domain, const struct names *names)
                            : n->message_type == NVTX_MESSAGE_REGISTERED ? cumu_nvtx_text(n->message, false)
                                                                         : narrow;
         if (text)
-            f(&(struct cumu_memory_note){.kind = CUMU_NOTE_NAME, .base = (uintptr_t)n->region, .name = text});
+            host(&(struct cumu_memory_note){.kind = CUMU_NOTE_NAME, .base = (uintptr_t)n->region, .name = text});
         free(narrow);
     }
 }
@@ -225,7 +221,6 @@ static void permissions_assign(const void *domain, const struct rights *rights)
 {
     struct cumu_memory_note a = {.kind = CUMU_NOTE_RIGHTS};
     (void)domain;
-    cumu_host_annotate_t *f = host;
     for (size_t k = 0; good(rights, sizeof *rights) && scope(rights->permissions, &a.device) && k < rights->count;
          k++) {
         const struct right *r = element(rights->elements, rights->stride, k, sizeof *r);
@@ -234,7 +229,7 @@ static void permissions_assign(const void *domain, const struct rights *rights)
         a.kind = r->flags & RIGHTS_RESET ? CUMU_NOTE_RIGHTS_GONE : CUMU_NOTE_RIGHTS;
         a.base = (uintptr_t)r->region;
         a.rights = r->flags & ALL_RIGHTS;
-        f(&a);
+        host(&a);
     }
 }
 
@@ -242,9 +237,8 @@ static void permissions_reset(const void *domain, const void *permissions)
 {
     struct cumu_memory_note a = {.kind = CUMU_NOTE_RIGHTS_GONE};
     (void)domain;
-    cumu_host_annotate_t *f = host;
     if (scope(permissions, &a.device))
-        f(&a);
+        host(&a);
 }
 
 /* Permissions of single streams and peers: said once, as what they forbid is not found. */

@@ -119,10 +119,19 @@ void host_memcheck_gone(const struct host_range *r)
     take_away(r->base, &here, false);
 }
 
+static bool inside(const struct host_block *b, uint64_t address) { return address - b->base < b->size; }
+
 static struct host_block *block_at(uint64_t p)
 {
     const size_t at = behind((uintptr_t)p);
     return at && live[at - 1].base == p ? &live[at - 1] : NULL;
+}
+
+/* The block that holds the address. Lock held. */
+static struct host_block *holder(uint64_t address)
+{
+    const size_t at = behind((uintptr_t)address);
+    return at && inside(&live[at - 1], address) ? &live[at - 1] : NULL;
 }
 
 void host_memcheck_pooled(uint64_t p, MUstream s)
@@ -205,10 +214,8 @@ void host_memcheck_heap_made(const void *p)
 bool host_memcheck_is_private(uint64_t address)
 {
     pthread_rwlock_rdlock(&lock);
-    const size_t at = behind((uintptr_t)address);
-    const struct host_block *b = at ? &live[at - 1] : NULL;
-    const bool is = b && address - b->base < b->size && b->kind == HOST_MEM_DEVICE && !b->foreign && !b->in_heap &&
-                    complete;
+    const struct host_block *b = holder(address);
+    const bool is = b && b->kind == HOST_MEM_DEVICE && !b->foreign && !b->in_heap && complete;
     pthread_rwlock_unlock(&lock);
     return is;
 }
@@ -216,9 +223,8 @@ bool host_memcheck_is_private(uint64_t address)
 bool host_memcheck_is_streams(uint64_t address)
 {
     pthread_rwlock_rdlock(&lock);
-    const size_t at = behind((uintptr_t)address);
-    const struct host_block *b = at ? &live[at - 1] : NULL;
-    const bool is = b && address - b->base < b->size && !b->in_heap && b->kind != HOST_MEM_INTERNAL;
+    const struct host_block *b = holder(address);
+    const bool is = b && !b->in_heap && b->kind != HOST_MEM_INTERNAL;
     pthread_rwlock_unlock(&lock);
     return is;
 }
@@ -296,12 +302,10 @@ bool host_memcheck_allowed(void *run, uint64_t address, uint32_t size, enum t0_a
         return true;
     bool in = false, mapped = false, denied = false, whole;
     pthread_rwlock_rdlock(&lock);
-    size_t at = behind((uintptr_t)address);
-    if (at) {
-        const struct host_block *b = &live[at - 1];
-        const uint64_t offset = address - b->base;
-        mapped = b->kind == HOST_MEM_MAPPED && offset < b->size;
-        in = !mapped && offset < b->size && size <= b->size - offset && is_reachable(b, r, kind);
+    const struct host_block *b = holder(address);
+    if (b) {
+        mapped = b->kind == HOST_MEM_MAPPED;
+        in = !mapped && size <= b->size - (address - b->base) && is_reachable(b, r, kind);
         denied = host_annotate_denies(b->base, address, size, kind, r->ctx->device->ordinal) != NULL;
         if (in && !b->in_heap && !b->constant && !host_annotate_any(b->base, b->size)) {
             last.epoch = epoch;
@@ -321,9 +325,9 @@ const char *host_memcheck_denied(void *run, uint64_t address, uint32_t size, enu
     const struct host_memcheck_run *r = run;
     const char *why = NULL;
     pthread_rwlock_rdlock(&lock);
-    const size_t at = behind((uintptr_t)address);
-    if (at && address - live[at - 1].base < live[at - 1].size)
-        why = host_annotate_denies(live[at - 1].base, address, size, kind, r->ctx->device->ordinal);
+    const struct host_block *b = holder(address);
+    if (b)
+        why = host_annotate_denies(b->base, address, size, kind, r->ctx->device->ordinal);
     pthread_rwlock_unlock(&lock);
     return why ? why : "out of bounds";
 }
@@ -346,10 +350,9 @@ bool host_memcheck_range(void *run, uint64_t address, enum t0_access_kind kind, 
     const struct host_memcheck_run *r = run;
     bool found = false;
     pthread_rwlock_rdlock(&lock);
-    const size_t at = behind((uintptr_t)address);
-    struct host_block *b = at ? &live[at - 1] : NULL;
-    if (b && address - b->base < b->size && b->kind != HOST_MEM_MAPPED && !b->in_heap && is_reachable(b, r, kind) &&
-        is_written(b) && !host_annotate_any(b->base, b->size)) {
+    struct host_block *b = holder(address);
+    if (b && b->kind != HOST_MEM_MAPPED && !b->in_heap && is_reachable(b, r, kind) && is_written(b) &&
+        !host_annotate_any(b->base, b->size)) {
         found = true;
         *base = b->base;
         *size = b->size;
@@ -365,8 +368,6 @@ static bool is_host_memory(uint64_t address)
     unsigned char resident;
     return address >= 4096 && (address >> 47) == 0 && !mincore((void *)page, 4096, &resident);
 }
-
-static bool inside(const struct host_block *b, uint64_t address) { return address - b->base < b->size; }
 
 struct host_where host_memcheck_find(uint64_t address)
 {

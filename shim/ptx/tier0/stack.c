@@ -11,8 +11,6 @@
 
 enum { PAGE = 4096 };
 
-void t0_stack_clean(void *stack, size_t size) { cumu_stack_left(stack, size); }
-
 void *t0_stack_map(size_t *size)
 {
     size_t all = ((*size + PAGE - 1) & ~(size_t)(PAGE - 1)) + PAGE;
@@ -29,7 +27,7 @@ void *t0_stack_map(size_t *size)
 
 void t0_stack_unmap(void *stack, size_t size)
 {
-    t0_stack_clean(stack, size);
+    cumu_stack_left(stack, size);
     munmap(stack, size);
 }
 
@@ -60,7 +58,7 @@ void *t0_stack_start(void *stack, size_t size, void (*main)(void *), void *arg)
         void *r12, *rbx, *rbp;
         void (*to)(void);
     } * f;
-    t0_stack_clean(stack, size);
+    cumu_stack_left(stack, size);
     f = (struct frame *)(void *)((uint8_t *)stack + size - 64) - 1;
     memset(f, 0, sizeof *f);
     f->mode = __builtin_ia32_stmxcsr();
@@ -85,7 +83,7 @@ static void begin(unsigned high, unsigned low)
 
 void *t0_stack_start(void *stack, size_t size, void (*main)(void *), void *arg)
 {
-    t0_stack_clean(stack, size);
+    cumu_stack_left(stack, size);
     struct start *s = (struct start *)(void *)(((uintptr_t)stack + size - sizeof *s) & ~(uintptr_t)63);
     memset(s, 0, sizeof *s);
     getcontext(&s->context);

@@ -8,8 +8,6 @@
 /* Memory of at least `size` bytes, page by page as it is touched; NULL without memory. *size: what unmap takes. */
 void *t0_stack_map(size_t *size);
 void t0_stack_unmap(void *stack, size_t size);
-/* Before a stack is used anew: a fault may have jumped out of frames on it, whose marks sanitizers keep. */
-void t0_stack_clean(void *stack, size_t size);
 /* Where the stack goes on when it is first switched to: main(arg), which never returns. */
 void *t0_stack_start(void *stack, size_t size, void (*main)(void *), void *arg);
 /* Goes on at `to`, and leaves in *from where this stack goes on: what a later call takes for `to`. Both keep

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "ptx/tier0/stack.h"
 #include "ptx/tier1/exec/object.h"
+#include "sanitize.h"
 
 enum { PAGE = 4096, STAGGER = 16 * 640 /* see T1_MAIN: where a warp's frames begin */ };
 _Static_assert(T1_SHARED_SLACK == T0_ROOM_SLACK, "arenas are as wide as rooms");
@@ -104,7 +104,7 @@ bool t1_room_prepare(struct t1_room *r, const struct t1_object *o, const struct 
     b->graph_exec = g->graph_exec;
     b->local_stride = rec->local_size ? rec->local_size + 64 : 0;
     if (b->stacks)
-        t0_stack_clean(b->stacks, r->stack_room);
+        cumu_stack_left(b->stacks, r->stack_room);
     return (arena || shared_room(r, t0_shared_room(rec, g->dynamic_shared))) &&
            local_room(r, b->local_stride * b->nwarps * LIR_LANES) &&
            (!o->info->barriers || stack_room(r, b->nwarps, o->info->stack_size));
