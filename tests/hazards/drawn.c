@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_functions.h"
+#include "../lib/driver.h"
 
 enum { OPS = 24, BLOCKS = 2, MOST_THREADS = 160, SHARED = 1024, GLOBAL = 2048 };
 enum kind { LOAD, STORE, ATOMIC, BARRIER, WARP, SHUFFLE };
@@ -29,14 +29,6 @@ static unsigned draw(unsigned n)
 {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return (unsigned)(state >> 33) % n;
-}
-
-static void need(int r, const char *what)
-{
-    if (!r)
-        return;
-    printf("%s: status %d\n", what, r);
-    exit(3);
 }
 
 static unsigned room(const struct op *o) { return o->global ? GLOBAL : SHARED; }
@@ -223,18 +215,13 @@ static void run_kernel(const char *name, uint64_t memory)
 
 int main(int argc, char **argv)
 {
-    int device;
-    void *context;
     uint64_t memory;
     if (argc != 4)
         return 2;
     state = strtoull(argv[1], NULL, 10) * 2654435761u + 1;
     FILE *out = fopen(argv[3], "w");
     need(!out, argv[3]);
-    need(cuInit(0), "cuInit");
-    need(cuDeviceGet(&device, 0), "cuDeviceGet");
-    need(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
-    need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    open_device();
     need(cuMemAlloc_v2(&memory, GLOBAL), "allocation");
     for (int k = 0; k < atoi(argv[2]); k++) {
         const int atomics = k % 4 == 3;

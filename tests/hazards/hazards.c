@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_functions.h"
+#include "../lib/driver.h"
 
 enum { BYTES = 4096, FEWER = 20 }; /* no multiple of the 32 bytes that initcheck looks at together */
 enum {
@@ -508,14 +508,6 @@ static void make_variants(void)
     }
 }
 
-static void need(int r, const char *what)
-{
-    if (!r)
-        return;
-    printf("%s: status %d\n", what, r);
-    exit(3);
-}
-
 static const char *module_of(const struct test *t, const char *body)
 {
     return text(".version 8.0\n.target %s\n.address_size 64\n.extern .shared .align 16 .b8 dyn[];\n"
@@ -601,8 +593,6 @@ static void run(const struct test *t, int wrong)
 
 int main(int argc, char **argv)
 {
-    int device;
-    void *context;
     make_variants();
     if (argc < 2)
         return 2;
@@ -613,10 +603,7 @@ int main(int argc, char **argv)
                 printf("%s\t%s\n", tests[k].name, tests[k].report);
         return 0;
     }
-    need(cuInit(0), "cuInit");
-    need(cuDeviceGet(&device, 0), "cuDeviceGet");
-    need(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
-    need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    open_device();
     for (unsigned k = 0; k < count; k++)
         if (!strcmp(argv[1], "right") && (!*tool || !strcmp(tests[k].tool, tool)))
             run(&tests[k], 0);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_functions.h"
+#include "../lib/driver.h"
 
 enum { MOST_STEPS = 7, LOCAL = 64, FAR = 1 << 20 };
 enum what { LOAD, STORE, ATOMIC, COPY, EXCHANGE, GLOBAL_EXCHANGE, COLLECTIVE, NAMED, PRIVATE, KINDS };
@@ -59,14 +59,6 @@ static unsigned draw(unsigned n)
 {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return (unsigned)(state >> 33) % n;
-}
-
-static void need(int r, const char *what)
-{
-    if (!r)
-        return;
-    printf("%s: status %d\n", what, r);
-    exit(3);
 }
 
 static unsigned size_of(const struct step *s) { return s->bytes * s->vector; }

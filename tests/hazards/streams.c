@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_functions.h"
+#include "../lib/driver.h"
 
 enum {
     STREAMS = 5,
@@ -26,14 +26,6 @@ static unsigned draw(unsigned n)
 {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return (unsigned)(state >> 33) % n;
-}
-
-static void need(int r, const char *what)
-{
-    if (!r)
-        return;
-    printf("%s: error %d\n", what, r);
-    exit(3);
 }
 
 /* ---- what is before what ------------------------------------------------------------------------ */
@@ -244,17 +236,12 @@ static void run_round(FILE *out)
 
 int main(int argc, char **argv)
 {
-    int device;
-    void *context;
     if (argc != 4)
         return 2;
     state = strtoull(argv[1], NULL, 10) * 2654435761u + 1;
     FILE *out = fopen(argv[3], "w");
     need(!out, argv[3]);
-    need(cuInit(0), "cuInit");
-    need(cuDeviceGet(&device, 0), "cuDeviceGet");
-    need(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
-    need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    open_device();
     for (unsigned k = 1; k < STREAMS; k++)
         need(cuStreamCreate(&stream[k], k >= 3), "cuStreamCreate");
     for (int k = atoi(argv[2]); k > 0; k--, round_number++)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_functions.h"
+#include "../lib/driver.h"
 
 enum { BYTES = 4096, AT = 16, SIZE = 64 };
 enum { READ = 1, WRITE = 2, ATOMIC = 4, RESET = 8 };
@@ -149,14 +149,6 @@ static const char text[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                            "setp.eq.u32 %q, %k, 2;\n@%q st.global.u32 [%a], 7;\n"
                            "setp.eq.u32 %q, %k, 4;\n@%q atom.global.add.u32 %v, [%a], 1;\nret;\n}\n";
 static void *touch;
-
-static void need(int status, const char *what)
-{
-    if (status) {
-        printf("%s: %d\n", what, status);
-        exit(2);
-    }
-}
 
 static void kernel(uint64_t p, uint32_t kind)
 {
@@ -382,17 +374,13 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    int ordinal;
-    void *context, *module;
+    void *module;
     const unsigned count = sizeof tests / sizeof *tests;
     for (unsigned k = 0; argc < 3 && k < count; k++)
         printf("%s\t%s\t%s\t%s\n", tests[k].name, tests[k].report, tests[k].place, tests[k].options);
     if (argc < 3)
         return 0;
-    need(cuInit(0), "cuInit");
-    need(cuDeviceGet(&ordinal, 0), "cuDeviceGet");
-    need(cuDevicePrimaryCtxRetain(&context, ordinal), "cuDevicePrimaryCtxRetain");
-    need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    open_device();
     need(cuModuleLoadData(&module, text), "cuModuleLoadData");
     need(cuModuleGetFunction(&touch, module, "touch"), "cuModuleGetFunction");
     if (!attach()) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_functions.h"
+#include "../lib/driver.h"
 
 enum { BYTES = 400, LINE = 77 };
 
@@ -295,14 +295,6 @@ static const struct test tests[] = {
 };
 enum { TESTS = sizeof tests / sizeof *tests };
 
-static void need(int r, const char *what)
-{
-    if (!r)
-        return;
-    printf("%s: status %d\n", what, (int)r);
-    exit(3);
-}
-
 static int is_cluster(const struct test *t) { return !strncmp(t->name, "cluster", 7); }
 static int is_new(const struct test *t) { return is_cluster(t) || strstr(t->body, "mbarrier"); }
 
@@ -530,17 +522,12 @@ static int launch_after(const struct test *failing)
 
 int main(int argc, char **argv)
 {
-    int device;
-    void *context;
     for (int k = 0; argc > 1 && !strcmp(argv[1], "list") && k < TESTS; k++)
         printf("%s\t%s\n", tests[k].name, tests[k].report);
     if (argc < 2 || !strcmp(argv[1], "list"))
         return 0;
     frees = argc > 3 ? argv[3] : NULL;
-    need(cuInit(0), "cuInit");
-    need(cuDeviceGet(&device, 0), "cuDeviceGet");
-    need(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
-    need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    open_device();
     if (!strcmp(argv[1], "after"))
         printf("status %d\n", launch_after(tests));
     for (int k = 0; k < TESTS; k++) {
