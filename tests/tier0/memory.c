@@ -173,6 +173,62 @@ static void params(void)
     check(good && out[0] == want && out[31] == want, "kernel parameters: %u, want %u", out[31], want);
 }
 
+/* Which space an address is of: each of seven, asked for each window, the same in all lanes and differing (of the last
+ * lane's own element). The parameter lies beyond what fits in 4096 bytes. */
+static void spaces(void)
+{
+    static const struct {
+        const char *address; /* to %rd10 */
+        uint32_t bytes;      /* of an element */
+        const char *in;      /* windows that hold it, by letter below */
+    } at[] = {
+        {"mov.u64 %rd10, c; cvta.const.u64 %rd10, %rd10;", 4, "c"},
+        {"mov.u64 %rd10, g; cvta.global.u64 %rd10, %rd10;", 4, "g"},
+        {"mov.b64 %rd10, s; cvta.param.u64 %rd10, %rd10; add.u64 %rd10, %rd10, 5000;", 4, "gp"},
+        {"mov.u64 %rd10, sh; cvta.shared.u64 %rd10, %rd10;", 4, "sk"},
+        {"mov.u64 %rd10, loc; cvta.local.u64 %rd10, %rd10;", 0, "l"},
+        {"mov.u64 %rd10, c; add.u64 %rd10, %rd10, 128;", 0, "g"}, /* behind it */
+        {"ld.param.u64 %rd10, [o];", 4, "g"},
+    };
+    static const struct {
+        char letter;
+        const char *name;
+    } window[] = {{'c', "const"},  {'g', "global"},          {'p', "param"},
+                  {'s', "shared"}, {'k', "shared::cluster"}, {'l', "local"}};
+    enum { PLACES = sizeof at / sizeof *at, WINDOWS = sizeof window / sizeof *window };
+    static char text[16384];
+    struct {
+        void *o;
+        uint8_t s[6000];
+    } p = {.o = out};
+    int n = snprintf(
+        text, sizeof text, "%s",
+        HEAD ".const .align 4 .b32 c[32] = {1}; .global .align 4 .b32 g[32];\n"
+             ".visible .entry k(.param .u64 o, .param .align 8 .b8 s[6000])\n{\n" REGS
+             ".shared .align 4 .b32 sh[32]; .local .align 4 .b32 loc[2]; mov.u32 %r1, %tid.x; ld.param.u64 %rd5, [o];\n"
+             "mad.wide.u32 %rd5, %r1, 4, %rd5;\n");
+    for (unsigned k = 0; k < 2 * PLACES; k++) {
+        n += snprintf(text + n, sizeof text - (size_t)n, "mov.u32 %%r2, 0; %s\n", at[k / 2].address);
+        if (k & 1)
+            n += snprintf(text + n, sizeof text - (size_t)n, "mad.wide.u32 %%rd10, %%r1, %u, %%rd10;\n",
+                          at[k / 2].bytes);
+        for (unsigned w = 0; w < WINDOWS; w++)
+            n += snprintf(text + n, sizeof text - (size_t)n, "isspacep.%s %%p1, %%rd10; @%%p1 or.b32 %%r2, %%r2, %u;\n",
+                          window[w].name, 1u << w);
+        n += snprintf(text + n, sizeof text - (size_t)n, "st.global.u32 [%%rd5+%u], %%r2;\n", 128 * k);
+    }
+    snprintf(text + n, sizeof text - (size_t)n, "ret;\n}\n");
+    bool ran = t0t_once(text, "k", 1, 32, &p, NULL);
+    for (unsigned k = 0; ran && k < 2 * PLACES; k++) {
+        uint32_t want = 0;
+        for (unsigned w = 0; w < WINDOWS; w++)
+            want |= strchr(at[k / 2].in, window[w].letter) ? 1u << w : 0;
+        check(out[32 * k] == want && out[32 * k + 31] == want,
+              "windows that hold `%s`: %x, %x of the last lane, want %x", at[k / 2].address, out[32 * k],
+              out[32 * k + 31], want);
+    }
+}
+
 /* static variables of two functions and dynamic memory behind them */
 static void dynamic_shared(void)
 {
@@ -268,6 +324,7 @@ static void all(void)
     expect("local arrays", local, 2, 256, local_want);
     expect("variables and their initialisers", variables, 1, 32, variables_want);
     params();
+    spaces();
     dynamic_shared();
     indices();
     faults();

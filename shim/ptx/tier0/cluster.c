@@ -225,6 +225,7 @@ static void cvta_to_shared(struct t0_warp *w, const struct lir_insn *i)
     }
 }
 
+/* The windows of .const, .local and .shared are no global memory; that of .param is (PTX ISA, isspacep). */
 static void isspacep(struct t0_warp *w, const struct lir_insn *i)
 {
     const struct t0_block *b = w->block;
@@ -241,8 +242,8 @@ static void isspacep(struct t0_warp *w, const struct lir_insn *i)
         bool in = i->imm == PTX_SP_SHARED  ? shared
                   : i->imm == PTX_SP_LOCAL ? local
                   : i->imm == PTX_SP_PARAM ? param
-                  : i->imm == PTX_SP_CONST ? false
-                                           : !cluster && !local && !param;
+                  : i->imm == PTX_SP_CONST ? t0_constant((uint64_t)(uintptr_t)p)
+                                           : !cluster && !local && !t0_constant((uint64_t)(uintptr_t)p);
         result |= (uint32_t)in << l;
     }
     T0_PRED(w, i->d) = (T0_PRED(w, i->d) & ~w->l.mask) | result;

@@ -241,6 +241,8 @@ static bool define_vars(struct t0_module *m)
         m->var[k] = m->env.global_alloc(m->env.ctx, v[k].size ? v[k].size : 1, v[k].align);
         if (!m->var[k])
             return false;
+        if (v[k].constant && !t0_constant_add(m->var[k], v[k].size))
+            return false;
         memcpy(m->var[k], LIR_AT(image, data, uint8_t) + v[k].init, v[k].init_size);
     }
     for (uint32_t k = 0; k < image->vars.count; k++) {
@@ -311,8 +313,11 @@ void t0_module_unload(struct t0_module *m)
     if (!m)
         return;
     for (uint32_t k = 0; m->var && k < m->image->vars.count; k++)
-        if (m->var[k])
+        if (m->var[k]) {
+            if (LIR_AT(m->image, vars, struct lir_var)[k].constant)
+                t0_constant_remove(m->var[k]);
             m->env.global_free(m->env.ctx, m->var[k]);
+        }
     free(m->var);
     t0_verdicts_free(m->verdicts);
     base_free((struct base_code *)(uintptr_t)m->base);

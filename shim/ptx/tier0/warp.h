@@ -194,6 +194,11 @@ bool t0_cluster_arrive(struct t0_warp *w, bool waits);
 void t0_cluster_exited(struct t0_cluster *c); /* lanes died */
 void t0_cluster_handlers(t0_handler *table[LIR_NOPS]);
 
+/* constants.c: variables in the window of .const */
+bool t0_constant_add(const void *p, uint64_t size); /* false: out of memory */
+void t0_constant_remove(const void *p);
+bool t0_constant(uint64_t address);
+
 /* fault.c */
 _Noreturn void t0_raise(struct t0_warp *w, const struct lir_insn *i, enum t0_fault_kind kind, unsigned lane,
                         uint64_t address);

@@ -7,7 +7,7 @@
 
 #include "ptx/tier0/tier0.h"
 
-#define T1_VERSION 20u /* of emitted text and of struct t1_block: part of the cache key */
+#define T1_VERSION 21u /* of emitted text and of struct t1_block: part of the cache key */
 
 /* What may be assumed of blockDim; decided by t1_shape at launch, part of the cache key. */
 enum t1_shape {
@@ -172,6 +172,8 @@ struct t1_services {
     bool (*stopped)(struct t1_block *b);
     uint64_t (*clock)(void);
     uint64_t (*globaltimer)(void);
+    bool (*constant)(uint64_t address); /* of a constant variable */
+    bool (*parameter)(struct t1_block *b, uint64_t address);
     void (*alu)(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm,
                 uint32_t mask); /* t1_service_alu: tier 0's handler of `op` for the lanes in mask */
     /* Runs the code of an image made by lir_lower_single on its register file for the lanes in mask. */

@@ -263,7 +263,7 @@ static void space_test(struct mu_emit *e)
     struct mu_str a = mu_get(e, i->a, 'l'), d = mu_set(e, i->d, 'p');
     switch (i->imm) {
     case PTX_SP_SHARED: mu_put(e, "%s = in_shared(%s);\n", d.s, a.s); return;
-    case PTX_SP_CONST:
+    case PTX_SP_CONST: mu_fail(e, "isspacep.const: nothing says which addresses are of constant variables"); return;
     case PTX_SP_PARAM: mu_put(e, "%s = false;\n", d.s); return;
     case PTX_SP_LOCAL: mu_put(e, "%s = ", d.s); break;
     default: mu_put(e, "%s = !in_shared(%s) && !", d.s, a.s);

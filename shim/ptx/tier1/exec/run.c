@@ -99,12 +99,18 @@ static uint64_t serve_clock(void) { return nanoseconds(CLOCK_MONOTONIC); }
 
 static uint64_t serve_timer(void) { return nanoseconds(CLOCK_REALTIME); }
 
+static bool serve_parameter(struct t1_block *b, uint64_t address)
+{
+    return address - (uint64_t)(uintptr_t)b->params < worker_of(b)->grid->kernel->rec->param_size;
+}
+
 #define SERVICES(ask) \
     { \
         .fault = serve_fault, .print = serve_print, .dev_malloc = serve_malloc, .dev_free = serve_free, \
         .assert_fail = serve_assert, .stopped = ask, .clock = serve_clock, .globaltimer = serve_timer, \
-        .alu = t1_service_alu, .exec = t1_service_exec, .watch = t1_service_watch, .device = serve_device, \
-        .reads = t1_service_reads, .race = t1_service_race, .gather = t1_service_gather, .met = t1_service_met \
+        .constant = t0_constant, .parameter = serve_parameter, .alu = t1_service_alu, .exec = t1_service_exec, \
+        .watch = t1_service_watch, .device = serve_device, .reads = t1_service_reads, .race = t1_service_race, \
+        .gather = t1_service_gather, .met = t1_service_met \
     }
 static const struct t1_services usual_services = SERVICES(serve_stopped);
 const struct t1_services t1_resident_services = SERVICES(t1_resident_stopped);

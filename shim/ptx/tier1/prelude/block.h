@@ -61,6 +61,8 @@ struct t1_services {
     _Bool (*stopped)(struct t1_block *b);
     uint64_t (*clock)(void);
     uint64_t (*globaltimer)(void);
+    _Bool (*constant)(uint64_t address);
+    _Bool (*parameter)(struct t1_block *b, uint64_t address);
     void (*alu)(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm, uint32_t mask);
     void (*exec)(struct t1_block *b, const void *image, uint8_t *regs, uint32_t warp, uint32_t mask);
     void (*watch)(struct t1_block *b, uint32_t warp, uint32_t mask, const uint64_t address[32],

@@ -17,14 +17,18 @@ T1_INLINE void t1_tids(const struct t1_block *b, uint32_t warp, uint32_t tid[3][
     }
 }
 
-/* space: enum ptx_space; cluster: of all blocks of the cluster */
+/* space: enum ptx_space; cluster: of all blocks of the cluster. As tier 0's isspacep. */
 T1_INLINE uint32_t t1_isspacep(const struct t1_block *b, int space, int cluster, uint64_t p)
 {
     uint32_t any = (p - (uint64_t)b->cluster_shared) >> 24 < b->cluster_size;
     uint32_t shared = cluster ? any : (p - (uint64_t)b->shared) >> 24 == 0;
     uint32_t local = p - (uint64_t)b->local < b->local_stride * b->nwarps * 32;
-    uint32_t param = p - (uint64_t)b->params < 4096 && !any && !local;
-    return space == 4 ? shared : space == 6 ? local : space == 2 ? param : space == 5 ? 0 : !any && !local && !param;
+    return space == 4     ? shared
+           : space == 6   ? local
+           : any || local ? 0
+           : space == 2   ? b->services->parameter(b, p)
+           : space == 5   ? b->services->constant(p)
+                          : !b->services->constant(p);
 }
 
 /* Addresses of a cluster's shared memory, as ptx/lir/image.h has them: blocks lie 16 MB apart, an address of 32 bits
