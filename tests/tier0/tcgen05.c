@@ -19,6 +19,7 @@ struct product {
     bool ue8m0, f16, add, tensor_a, neg_a, neg_b, saturate, masked;
     bool sparse, ws, pair;
     bool wide;                  /* 96 elements along k, of sm_103 */
+    bool far;                   /* A's scales are beyond what f32 can apply alone, B's make up for them */
     unsigned selector;          /* of a sparse product of 16 or 32 bits */
     unsigned ids[2];            /* first bytes of the scales of A and B */
     uint64_t zero;              /* .ws: which columns of B are zeros */
@@ -31,7 +32,22 @@ struct product {
 /* Columns of A that are stored. */
 static unsigned stored(const struct product *p) { return (p->wide ? 3 : 2) * 128 / bits_in[p->a]; }
 
-/* Any finite value of a type and its bits; of 16 and 32 bits some dozens of binades. */
+/* Infinities and NaNs, of the types that have them. */
+static bool specials;
+static bool special_number(unsigned type, uint32_t *bits, double *v)
+{
+    static const uint32_t infinity[] = {0x7c00, 0x7f80, 0x7f800000, 0, 0x7c},
+                          nan[] = {0x7e00, 0x7fc0, 0x7fc00000, 0x7f, 0x7e};
+    static const uint32_t sign[] = {0x8000, 0x8000, 0x80000000, 0x80, 0x80};
+    if (!specials || type > E5M2 || any(100))
+        return false;
+    const bool is_nan = type == E4M3 || any(4) == 0, minus = any(2);
+    *bits = (is_nan ? nan : infinity)[type] | (minus ? sign[type] : 0);
+    *v = is_nan ? NAN : minus ? -INFINITY : INFINITY;
+    return true;
+}
+
+/* Any value of a type and its bits; of 16 and 32 bits some dozens of binades. */
 static double number(unsigned type, uint32_t *bits)
 {
     static const struct {
@@ -43,6 +59,9 @@ static double number(unsigned type, uint32_t *bits)
         *bits = any(256);
         return type == S8 ? (int8_t)*bits : (double)*bits;
     }
+    double special;
+    if (special_number(type, bits, &special))
+        return special;
     const unsigned e = floats[type].exponent, f = floats[type].fraction;
     const unsigned exponent = floats[type].lowest + any(floats[type].range), sign = any(2);
     uint32_t fraction = any(1u << f);
@@ -80,12 +99,13 @@ static uint32_t instruction_descriptor(const struct product *p)
 }
 
 static double fa[256][128], fb[288][128], sa[256][6], sb[256][6];
+static bool has[256][128]; /* what a sparse A has */
 
-static double scale_number(bool ue8m0, uint8_t *byte)
+/* low: the smallest of sixteen exponents of ue8m0. */
+static double scale_number(bool ue8m0, unsigned low, uint8_t *byte)
 {
-    const unsigned k = any(16);
-    *byte = (uint8_t)(ue8m0 ? 120 + k : 1 + any(0x7e));
-    return ue8m0 ? ldexp(1, (int)k - 7) : *byte >> 3 ? ldexp(8 + (*byte & 7), (*byte >> 3) - 10) : ldexp(*byte, -9);
+    *byte = (uint8_t)(ue8m0 ? low + any(16) : 1 + any(0x7e));
+    return ue8m0 ? ldexp(1, *byte - 127) : *byte >> 3 ? ldexp(8 + (*byte & 7), (*byte >> 3) - 10) : ldexp(*byte, -9);
 }
 
 static double half_value(uint32_t h)
@@ -165,6 +185,7 @@ static void draw_factors(struct product *p, unsigned rows_b)
     unsigned column[4] = {0}, e;
     uint32_t bits;
     memset(fa, 0, sizeof fa);
+    memset(has, 0, sizeof has);
     for (unsigned block = 0; block < blocks; block++) {
         for (unsigned r = 0; r < ra; r++)
             for (unsigned c = 0; c < stored(p); c++) {
@@ -173,6 +194,7 @@ static void draw_factors(struct product *p, unsigned rows_b)
                 else if (c % keep == 0)
                     draw_chunk(p, block, r, c / keep, column);
                 fa[block * ra + r][column[c % keep]] = number(p->a, &bits);
+                has[block * ra + r][column[c % keep]] = true;
                 const uint32_t at = layout_chunk(&p->la[block], r, c, &e);
                 put_element(shared[block] + at, p->a, e, bits);
             }
@@ -187,13 +209,14 @@ static void draw_factors(struct product *p, unsigned rows_b)
         for (unsigned r = 0; p->scales && r < 128; r++)
             for (unsigned q = 0; q < p->scales; q++) {
                 const unsigned at = S_AT + r % 32 * 16 + r / 32 * 4, x = p->ids[0] + q, y = p->ids[1] + q;
-                sa[block * 128 + r][q] = scale_number(p->ue8m0, &shared[block][at + x / 4 * 1024 + x % 4]);
+                sa[block * 128 + r][q] = scale_number(p->ue8m0, p->far ? 239 : 120,
+                                                      &shared[block][at + x / 4 * 1024 + x % 4]);
                 const unsigned of_b = at + 512 + y / 4 * 1024 + y % 4; /* both blocks have those of all columns */
                 uint8_t *b = &shared[block][of_b];
                 if (block)
                     *b = shared[0][of_b];
                 else
-                    sb[r][q] = scale_number(p->ue8m0, b);
+                    sb[r][q] = scale_number(p->ue8m0, p->far ? 0 : 120, b);
             }
     }
 }
@@ -299,6 +322,13 @@ static bool same_sum(const struct product *p, uint32_t old, uint32_t got, double
         size += fabs(before);
     }
     memcpy(&f, &got, 4);
+    if (!isfinite(sum))
+        return p->f16 ? (got & 0xffff) == (isnan(sum) ? 0x7fffu
+                                           : sum > 0  ? 0x7c00u
+                                                      : 0xfc00u)
+                      : got == (isnan(sum) ? 0x7fffffffu
+                                : sum > 0  ? 0x7f800000u
+                                           : 0xff800000u);
     const double v = p->f16 ? half_value(got & 0xffff) : (double)f;
     if (p->f16 && fabs(sum) > 65510)
         return fabs(v) >= 65504 && (v > 0) == (sum > 0);
@@ -337,6 +367,8 @@ static bool product(struct product *p)
                 continue;
             is_sum[at] = 1;
             for (unsigned e = 0; e < k; e++) {
+                if (!has[r][e])
+                    continue;
                 const unsigned q = p->scales ? e / (k / p->scales) : 0;
                 const double one = (zeroed(p, c) ? 0 : fa[r][e] * fb[c + shift][e]) *
                                    (p->scales ? sa[r][q] * sb[c][q] : 1);
@@ -420,6 +452,8 @@ static void kind(const char *name, const char *kind, unsigned low, unsigned high
             p.zero |= !x && p.n == 64 ? (uint64_t)any(p.m == 32 ? 17 : 33) << 56 : 0;
         }
         p.column = any(129 - p.n);
+        p.far = p.ue8m0 && round % 4 == 1;
+        specials = round % 4 == 2; /* no masks, whose zeros are multiplied */
         p.tensor_a = round % 3 == 1 && p.m == 128 && !p.wide && (p.a < E2M3 || p.a > E2M1);
         draw_layouts(&p);
         tried++;

@@ -220,22 +220,46 @@ static f32 scale_of(const struct job *j, struct t0_tensor *t, u32 address, unsig
     return e4m3_to_f32(v & 0x7f);
 }
 
-static void scale(const struct job *j, struct scratch *s, struct t0_tensor *t)
+/* Scales of the rows of A, behind them those of B's columns; whether a scaled element may be too large for f32. */
+static bool read_scales(const struct job *j, f32 *out, struct t0_tensor *t)
 {
-    const unsigned per = j->k / j->blocks, ida = j->desc >> 29 & 3, idb = j->desc >> 4 & 3;
+    const unsigned ida = j->desc >> 29 & 3, idb = j->desc >> 4 & 3;
     const u32 a = word_of(j, LIR_TC_SCALE_A) & 0x3fffffff, b = word_of(j, LIR_TC_SCALE_B) & 0x3fffffff;
-    for (unsigned q = 0; q < j->blocks; q++) {
-        for (unsigned r = 0; r < j->m; r++) {
-            const f32 f = scale_of(j, t, a, r, j->m, ida + q);
-            for (unsigned e = 0; e < per; e++)
-                s->a[r * j->k + q * per + e] *= f;
-        }
-        for (unsigned c = 0; c < j->n; c++) {
-            const f32 f = scale_of(j, t, b, c, j->n, idb + q);
-            for (unsigned e = 0; e < per; e++)
-                s->b[(q * per + e) * j->n + c] *= f;
-        }
+    bool far = false;
+    for (unsigned x = 0; x < (j->m + j->n) * j->blocks; x++) {
+        const unsigned q = x % j->blocks, r = x / j->blocks;
+        out[x] = r < j->m ? scale_of(j, t, a, r, j->m, ida + q) : scale_of(j, t, b, r - j->m, j->n, idb + q);
+        far |= out[x] > 0x1p111f;
     }
+    return far;
+}
+
+static void scale(const struct job *j, f32 *a, f32 *b, const f32 *of)
+{
+    const unsigned per = j->k / j->blocks;
+    for (unsigned r = 0; r < j->m; r++)
+        for (unsigned k = 0; k < j->k; k++)
+            a[r * j->k + k] *= of[r * j->blocks + k / per];
+    of += j->m * j->blocks;
+    for (unsigned k = 0; k < j->k; k++)
+        for (unsigned c = 0; c < j->n; c++)
+            b[k * j->n + c] *= of[c * j->blocks + k / per];
+}
+
+/* The same sums as multiply(), one element after the other: of a sparse A what it has, and with scales that are not
+ * applied yet, as one of them alone may be too large. */
+static void multiply_each(const struct job *j, struct scratch *s, const f32 *of)
+{
+    const unsigned stored = j->sparse ? j->k / 2 : j->k, per = of ? j->k / j->blocks : j->k;
+    for (unsigned r = 0; r < j->m; r++)
+        for (unsigned e = 0; e < stored; e++) {
+            const unsigned kk = j->sparse ? s->raw[r * stored + e] & 127 : e, q = kk / per;
+            const f64 a = (f64)s->a[r * j->k + kk] * (of ? (f64)of[r * j->blocks + q] : 1);
+            for (unsigned c = 0; c < j->n; c++) {
+                const f64 b = (f64)s->b[kk * j->n + c] * (of ? (f64)of[(j->m + c) * j->blocks + q] : 1);
+                s->sum[r * j->n + c] += (f32)(a * b);
+            }
+        }
 }
 
 static bool disabled(const struct job *j, unsigned rank, unsigned lane)
@@ -273,8 +297,10 @@ static void rows_of(const struct job *j, struct scratch *s, unsigned rank, bool 
     }
     if (!whole && j->desc >> 13 & 1)
         negate(s->a, j->m * j->k);
-    if (scaled)
-        scale(j, s, t);
+    f32 *const of = scaled ? s->quads : NULL; /* which only wgmma needs */
+    const bool far = scaled && read_scales(j, of, t), by_element = far || (j->sparse && has_special(s->b, j->n * j->k));
+    if (scaled && !by_element)
+        scale(j, s->a, s->b, of);
     const unsigned each = j->m != 128 && (j->pair || j->ws) ? j->n * j->m / 128 : j->n; /* columns of one lane */
     for (unsigned r = 0; r < j->m; r++)
         for (unsigned c = 0; c < j->n; c += each) {
@@ -288,7 +314,10 @@ static void rows_of(const struct job *j, struct scratch *s, unsigned rank, bool 
             for (unsigned e = 0; add && !whole && e < each; e++)
                 to[e] = down * (half ? f16_to_f32(from[e] & 0xffff) : f32_from(from[e]));
         }
-    multiply(scaled ? STEP_FLOAT : j->step, s->sum, s->a, s->b, j->m, j->n, j->k);
+    if (by_element)
+        multiply_each(j, s, of);
+    else
+        multiply(scaled ? STEP_FLOAT : j->step, s->sum, s->a, s->b, j->m, j->n, j->k);
     for (unsigned r = 0; r < j->m; r++)
         for (unsigned c = 0; c < j->n; c += each) {
             unsigned column = c, lane = lane_of(j, r, &column);

@@ -231,6 +231,16 @@ static inline void spread(f32 *a, const uint8_t *column, unsigned rows, unsigned
     }
 }
 
+/* Whether any is infinite or no number: then a product with the zeros that spread() left would be none, while the
+ * hardware multiplies only what a sparse matrix has. */
+static inline bool has_special(const f32 *x, unsigned n)
+{
+    u32 any = 0;
+    for (unsigned e = 0; e < n; e++)
+        any |= (f32_bits(x[e]) & 0x7f800000u) == 0x7f800000u;
+    return any;
+}
+
 static inline void negate(f32 *x, unsigned n)
 {
     for (unsigned e = 0; e < n; e++)

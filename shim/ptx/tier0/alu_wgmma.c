@@ -171,6 +171,22 @@ static void to_lanes(f32 *out, const f32 *in, unsigned n)
             out[reg * LIR_LANES + l] = in[(reg / 2 % 2 * 8 + l / 4) * n + reg / 4 * 8 + l % 4 * 2 + reg % 2];
 }
 
+/* The same sums as multiply_lanes(), with A's columns that are there, one element after the other. */
+static void multiply_kept(f32 *const *to, const f32 *const *from, const f32 *a, const uint8_t *column, const f32 *b,
+                          unsigned n, unsigned k)
+{
+    for (unsigned reg = 0; reg < n / 2; reg++)
+        memmove(to[reg], from[reg], LIR_LANES * sizeof *to[reg]);
+    for (unsigned r = 0; r < 16; r++)
+        for (unsigned e = 0; e < k / 2; e++) {
+            const unsigned kk = column[r * k / 2 + e];
+            for (unsigned c = 0; c < n; c++) { /* columns lie as part_columns() left them */
+                f32 *sum = to[c / 8 * 4 + r / 8 * 2 + c % 8 / 4] + r % 8 * 4 + c % 4;
+                *sum = f32_canon(*sum + a[r * k + kk] * b[kk * n + c]);
+            }
+        }
+}
+
 HANDLER(WGMMA)
 {
     const struct lir_tile *x = t0_tile_of(w, i);
@@ -212,8 +228,12 @@ HANDLER(WGMMA)
         if (x->p[0] & LIR_WG_NEG_A)
             negate(s->a, 16 * k);
         read_columns(x, s, &mb, n, k, fb);
-        repeat_rows(s->quads, s->a, k);
-        multiply_lanes(step_of(fa), to, from, s->quads, s->b, n, k);
+        if (sparse && has_special(s->b, n * k)) {
+            multiply_kept(to, from, s->a, s->raw, s->b, n, k);
+        } else {
+            repeat_rows(s->quads, s->a, k);
+            multiply_lanes(step_of(fa), to, from, s->quads, s->b, n, k);
+        }
     }
     if (!direct)
         store_sums(w, x, s->sum, nd, add, pairs);
