@@ -67,6 +67,8 @@ static struct race_block *make_state(const struct t0_block *b)
     r->threads = r->blocks * r->per_block;
     r->listens = r->blocks > 1 || may_listen(b->image);
     r->slots = copies_asynchronously(b->image) ? 2 * r->threads : r->threads;
+    while (1u << r->slot_bits < r->slots)
+        r->slot_bits++;
     r->words = t0_shared_size(b->rec->dynamic_offset + g->dynamic_shared) / 4;
     r->clocks = race_clocks_new(r->threads, r->slots, r->blocks * LIR_BARRIER_CLUSTER);
     if (r->clocks && race_cells_new(r))
@@ -99,6 +101,7 @@ void t0_race_begin(struct t0_block *b)
     if (r->pending)
         memset(r->pending, 0, r->threads * sizeof *r->pending);
     r->broken = !race_clocks_begin(r->clocks, r->blocks * g->block[0] * g->block[1] * g->block[2]);
+    r->begun = r->clocks->floor;
 }
 
 /* ---- hazards ----------------------------------------------------------------------------------- */
@@ -354,6 +357,17 @@ static unsigned count_side_by_side(const struct t0_row *row, uint32_t lanes)
     return n;
 }
 
+/* Some lanes of a row, one by one. */
+static void flat_lanes(struct t0_warp *w, struct race_block *r, const struct lir_insn *i, const struct t0_row *row,
+                       uint32_t lanes, uint32_t silent)
+{
+    struct t0_race *launch = w->block->grid->watch->race;
+    const struct t0_part p = {.size = row->size, .kind = row->kind, .strong = row->strong};
+    struct race_access a = access_of(w, r, i, 0, &p);
+    a.silent = silent;
+    race_global_lanes(launch, launch->global, r, number_of(w, 0), &a, row->address, lanes);
+}
+
 void t0_race_flat_row(struct t0_warp *w, const struct lir_insn *i, const struct t0_row *row)
 {
     struct t0_race *launch = w->block->grid->watch->race;
@@ -368,16 +382,23 @@ void t0_race_flat_row(struct t0_warp *w, const struct lir_insn *i, const struct 
     uint32_t left = row->mask;
     if (row->kind == T0_READS && !row->strong && !in_order)
         left = race_global_unsettled(launch->global, r, row->address, left, row->size);
-    while (left) {
-        const unsigned l = (unsigned)__builtin_ctz(left);
-        const unsigned n = in_order ? LIR_LANES : quick ? count_side_by_side(row, left) : 1;
+    for (uint32_t single = 0; left || single;) {
+        const unsigned l = left ? (unsigned)__builtin_ctz(left) : 0;
+        const unsigned n = !left ? 0 : in_order ? LIR_LANES : quick ? count_side_by_side(row, left) : 1;
         left &= n < LIR_LANES ? ~(((1u << n) - 1) << l) : 0;
-        const struct t0_part p = {
-            .address = row->address[l], .size = row->size, .kind = row->kind, .strong = row->strong};
-        if (n == 1) {
-            t0_race_flat(w, i, l, &p);
+        if (n == 1 && quick) {
+            single |= 1u << l;
             continue;
         }
+        if (single) /* lanes before this one; those that store are looked at in their order */
+            flat_lanes(w, r, i, row, single, silent);
+        single = 0;
+        const struct t0_part p = {
+            .address = row->address[l], .size = row->size, .kind = row->kind, .strong = row->strong};
+        if (n == 1)
+            t0_race_flat(w, i, l, &p);
+        if (n <= 1)
+            continue;
         struct race_access a = access_of(w, r, i, l, &p);
         a.silent = silent;
         race_global_side_by_side(launch, launch->global, r, number_of(w, 0), &a, n);

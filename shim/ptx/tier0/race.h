@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "ptx/tier0/race_clock.h"
+#include "ptx/tier0/race_event.h"
 #include "ptx/tier0/tools.h"
 
 /* ---- a launch -------------------------------------------------------------------------------- */
@@ -52,6 +53,9 @@ struct race_block {
     bool broken;                  /* memory ran out: nothing is looked at */
     uint64_t pages_of;            /* the same: the launch whose pages these are, which were accessed of late */
     struct race_page *page[RACE_PAGES];
+    struct race_noted noted[EVENTS_NOTED]; /* the same launch's */
+    uint32_t begun;                        /* the clocks' floor when the block began */
+    uint8_t slot_bits;                     /* that number a slot */
     struct race_clocks *clocks;
     struct race_cell *cell;  /* race_shared.c */
     struct race_word *word;  /* the same: in place of cells; NULL in clusters */
@@ -78,7 +82,7 @@ struct race_place race_place_of(const struct t0_warp *w, const struct race_block
 bool race_cells_new(struct race_block *r);
 void race_cells_free(struct race_block *r);
 
-/* ---- race_global.c ---------------------------------------------------------------------------- */
+/* ---- race_global.c, race_visit.c ---------------------------------------------------------------------------- */
 
 struct race_global;
 struct race_global *race_global_new(uint64_t blocks); /* NULL: nothing is looked at */
@@ -101,6 +105,9 @@ void race_global_access(struct t0_race *r, struct race_global *g, struct race_bl
 /* The same by `lanes` lanes of an even warp, which lie side by side in memory; a is the first one's. */
 void race_global_side_by_side(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
                               const struct race_access *a, unsigned lanes);
+/* The same by lanes of an even warp that lie anywhere; a is what lane 0's would be, but for its address. */
+void race_global_lanes(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
+                       const struct race_access *a, const uint64_t *address, uint32_t lanes);
 /* Of these lanes those whose plain reads change something. */
 uint32_t race_global_unsettled(struct race_global *g, struct race_block *b, const uint64_t *address, uint32_t lanes,
                                uint32_t size);

@@ -96,23 +96,24 @@ static void *room_for_one(void *old, unsigned used, unsigned *room, unsigned fir
     return p;
 }
 
-/* What a unit's stamps are at one of its bytes. */
-static void give_lane(const struct word *u, unsigned byte, struct word *w)
+/* What a piece's stamps are at one of its bytes. */
+static struct word at_byte(const struct piece *u, unsigned byte)
 {
-    const unsigned lane = byte >> u->shift;
-    *w = *u;
-    w->write.slot = (uint16_t)(w->write.slot + lane);
+    const uint64_t lanes = (uint64_t)(byte >> u->shift) << STAMP_THREAD;
+    struct word w = u->all;
+    w.write.what += w.write.what ? lanes : 0;
     for (unsigned j = 0; j < READERS; j++)
-        w->read[j].slot = (uint16_t)(w->read[j].slot + lane);
+        w.read[j].what += w.read[j].what ? lanes : 0;
+    return w;
 }
 
 void race_page_divide(struct race_page *p, uint32_t row)
 {
-    struct word *whole = &p->row[row], *unit = &p->unit[row * ROW_UNITS];
+    struct piece *whole = &p->row[row], *unit = &p->unit[row * ROW_UNITS];
     if (whole->words)
         return;
     for (unsigned k = 0; k < ROW_UNITS; k++)
-        give_lane(whole, k * 4 * UNIT_WORDS, &unit[k]);
+        unit[k] = (struct piece){at_byte(whole, k * 4 * UNIT_WORDS), 0, whole->shift, whole->used};
     whole->words = true;
 }
 
@@ -135,7 +136,7 @@ struct word *race_page_bytes(struct race_page *p, uint32_t word, const struct wo
 
 struct word *race_page_split(struct race_page *p, uint32_t unit)
 {
-    struct word *u = &p->unit[unit];
+    struct piece *u = &p->unit[unit];
     if (u->words)
         return p->word[u->words - 1];
     void *lines = room_for_one(p->word, p->words, &p->words_room, 8, sizeof *p->word);
@@ -145,10 +146,10 @@ struct word *race_page_split(struct race_page *p, uint32_t unit)
     struct word *word = p->word[p->words++];
     u->words = (uint16_t)p->words;
     for (unsigned k = 0; k < UNIT_WORDS; k++) {
-        give_lane(u, 4 * k, &word[k]);
+        word[k] = at_byte(u, 4 * k);
         struct word *part = u->used && u->shift < 2 ? race_page_bytes(p, unit * UNIT_WORDS + k, &word[k]) : NULL;
         for (unsigned j = 0; j < 4 && part; j++)
-            give_lane(u, 4 * k + j, &part[j]);
+            part[j] = at_byte(u, 4 * k + j);
     }
     u->used = true;
     return word;

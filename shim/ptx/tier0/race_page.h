@@ -4,6 +4,7 @@
 #define CUMU_PTX_TIER0_RACE_PAGE_H
 
 #include "ptx/tier0/race.h"
+#include "ptx/tier0/race_event.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -18,28 +19,22 @@ enum {
     CHUNK_ROWS = CHUNK_WORDS / ROW_WORDS
 };
 
-struct stamp {
-    uint32_t time;  /* releases of the launch before it */
-    uint32_t block; /* the cluster's first one, and 1; 0: none */
-    uint32_t pc, clock;
-    uint16_t slot; /* of the thread in its cluster */
-    uint8_t kind : 2, strong : 1;
-    uint8_t silent : 1; /* of a store: no store of this launch has changed the word */
-};
-/* A word, or a byte of one that is accessed in parts; a line of the cache. A unit is a piece that has only been
- * accessed as a whole, by lanes side by side: the first one's stamps stand for all, whose slots count up, one every
- * 1 << shift bytes. Others are split into words of their own. A row is the same of four units: those of a row that has
- * not been divided hold nothing. */
+/* A word, or a byte of one that is accessed in parts. */
 struct word {
     struct stamp write, read[READERS];
+};
+/* A unit that has only been accessed as a whole, by lanes side by side: the first one's stamps stand for all, whose
+ * slots count up, one every 1 << shift bytes. Others are split into words of their own. A row is the same of four
+ * units: those of a row that has not been divided hold nothing. */
+struct piece {
+    struct word all;
     uint16_t words; /* of a unit: where they are in the page's, and 1; 0: it is not split. Of a row: it is divided */
     uint8_t shift;
     bool used;
 };
-_Static_assert(sizeof(struct word) == 64, "a line");
 struct race_page {
-    _Alignas(64) struct word row[PAGE_ROWS];
-    struct word unit[PAGE_UNITS];
+    _Alignas(64) struct piece row[PAGE_ROWS];
+    struct piece unit[PAGE_UNITS];
     uint64_t used[RACE_CLASSES][PAGE_WORDS / 16]; /* bytes that were accessed, a bit each */
     /* Of each chunk the classes that have accessed it, a bit each; what is of others may be an earlier launch's. */
     uint8_t classes[PAGE_CHUNKS];
