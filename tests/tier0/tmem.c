@@ -1,4 +1,5 @@
-/* Loads and stores of tensor memory (tcgen05): shapes against each other and the ISA's figures, loads that reduce. */
+/* Loads and stores of tensor memory (tcgen05): shapes against each other and the ISA's figures, loads that reduce;
+ * columns that warps wait for. */
 #include "tier0/tcgen05.h"
 
 static const struct {
@@ -106,8 +107,57 @@ static void reduced(const char *how, char type, bool max, bool abs, bool nan)
     check(!bad, "tcgen05.ld.red %s: %u wrong", how, bad);
 }
 
+#define ALLOC(columns) "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%%r20], " columns ";\n"
+#define DEALLOC(columns) "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %%r21, " columns ";\n"
+
+/* The first warp has all columns and gives them back when it has slept; the three others, which go on meanwhile, get
+ * half of them each, one of them when another has given its own back. All that is written in between is theirs. */
+static void waiting(void)
+{
+    unsigned bad = 0;
+    struct args a = {result, words, 0};
+    length = 0;
+    PUT("%s", HEAD_100 ENTRY("k"));
+    PUT(".shared .align 4 .b32 at[4]; .shared .align 4 .b32 freed; mov.u32 %%r2, at; shr.u32 %%r10, %%r1, 5;\n"
+        "shl.b32 %%r20, %%r10, 2; add.u32 %%r20, %%r20, %%r2; setp.ne.u32 %%p1, %%r10, 0; st.shared.u32 [freed], 0;\n"
+        "mul.wide.u32 %%rd4, %%r1, 8; add.u64 %%rd4, %%rd4, %%rd30; shl.b32 %%r12, %%r10, 21; @%%p1 bra B;\n" ALLOC(
+            "512") "B: bar.sync 0; @%%p1 bra O; mov.u32 %%r5, 0;\n"
+                   "S: nanosleep.u32 20; add.u32 %%r5, %%r5, 1; setp.lt.u32 %%p2, %%r5, 40; @%%p2 bra S;\n"
+                   "st.volatile.shared.u32 [freed], 1; ld.shared.u32 %%r21, [%%r20];\n" DEALLOC("512") "bra E;\nO: " ALLOC(
+                       "256") "ld.volatile.shared.u32 %%r6, [freed]; st.global.u32 [%%rd4], %%r6;\n"
+                              "ld.shared.u32 %%r21, [%%r20]; add.u32 %%r22, %%r21, %%r12; add.u32 %%r7, %%r1, 1000;\n"
+                              "tcgen05.st.sync.aligned.32x32b.x1.b32 [%%r22+255], {%%r7}; tcgen05.wait::st.sync.aligned;\n"
+                              "mov.u32 %%r5, 0;\n"
+                              "T: nanosleep.u32 20; add.u32 %%r5, %%r5, 1; setp.lt.u32 %%p2, %%r5, 40; @%%p2 bra T;\n"
+                              "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%%r8}, [%%r22+255]; tcgen05.wait::ld.sync.aligned;\n"
+                              "st.global.u32 [%%rd4+4], %%r8;\n" DEALLOC("256") "E: ret;\n}\n");
+    memset(result, 0, sizeof result);
+    if (!t0t_once(text_of, "k", 1, THREADS, &a, NULL))
+        return;
+    for (unsigned t = 32; t < THREADS; t++)
+        bad += result[2 * t] != 1 || result[2 * t + 1] != 1000 + t;
+    check(!bad, "warps wait for columns: %u wrong", bad);
+}
+
+/* Nobody is left who could give columns back: the others wait at a barrier. */
+static void stuck(void)
+{
+    struct args a = {result, words, 0};
+    struct t0_fault f = {0};
+    length = 0;
+    PUT("%s", HEAD_100 ENTRY("k"));
+    PUT(".shared .align 4 .b32 at; mov.u32 %%r20, at; setp.gt.u32 %%p1, %%r1, 31; @%%p1 bra B;\n" ALLOC(
+        "512") "bar.warp.sync 0xffffffff;\n" ALLOC("32") "B: bar.sync 0; ret;\n}\n");
+    t0t_once(text_of, "k", 1, THREADS, &a, &f);
+    check(f.kind == T0_FAULT_DEADLOCK && f.line, "more columns than there are (kind %d line %u: %s)", f.kind, f.line,
+          f.text);
+}
+
 int main(void)
 {
+    waiting();
+    stuck();
+
     for (unsigned s = 0; s < 5; s++) {
         shape(s, s == 3 ? 8 : 16, false);
         shape(s, 1, false);

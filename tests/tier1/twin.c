@@ -49,6 +49,7 @@ static const struct {
               AT(t1_cluster, generation),
               AT(t1_block, shared_used),
               AT(t1_block, ranges),
+              AT(t1_block, others_run),
               AT(t1_services, fault),
               AT(t1_services, print),
               AT(t1_services, dev_malloc),

@@ -191,8 +191,9 @@ static struct ptx_fact compute(struct ptx_run *r, const struct ptx_instr *in, ui
     case PTX_OP_WGMMA:
     case PTX_OP_MBARRIER:
     case PTX_OP_CP:
-    case PTX_OP_MULTIMEM:
-    case PTX_OP_TCGEN05: return ptx_fact_varying();
+    case PTX_OP_MULTIMEM: return ptx_fact_varying();
+    case PTX_OP_TCGEN05: /* whether the warp has got columns, or what lies in them */
+        return ptx_allocates(in) ? ptx_fact_uniform() : ptx_fact_varying();
     case PTX_OP_ADDC:
     case PTX_OP_SUBC:
     case PTX_OP_MADC: /* read a flag that has no value number */ return ptx_fact_varying();

@@ -598,6 +598,32 @@ static void expand_even_block(struct ptx_parser *p, struct ptx_instr *in)
     o->reg = part(p, in, PTX_OP_SELP, PTX_B32, 0, either, 3);
 }
 
+/* tcgen05.alloc waits until other warps have given back enough columns: it says whether it has got them, and a branch
+ * goes back to it. */
+static void expand_allocation(struct ptx_parser *p, struct ptx_instr *in)
+{
+    if (in->op != PTX_OP_TCGEN05 || strncmp(in->opcode, "tcgen05.alloc", 13))
+        return;
+    const int32_t got = ptx_new_reg(p, "?", 1, PTX_PRED); /* true where a guard says no */
+    struct ptx_instr *yes = push(p, in, PTX_OP_SETP, PTX_U32, PTX_NONE, got, imm_opnd(0));
+    yes->src[yes->nsrc++] = imm_opnd(0);
+    yes->cmp = PTX_EQ;
+    const struct ptx_opnd again = {.kind = PTX_O_BLOCK, .reg = ptx_label_here(p, "alloc"), .sym = -1};
+    struct ptx_instr *alloc = ptx_push_instr(p);
+    *alloc = *in;
+    alloc->ndst = 1;
+    alloc->dst[0] = reg_opnd(got);
+    *in = (struct ptx_instr){.op = PTX_OP_BRA,
+                             .opcode = "bra.uni",
+                             .flags = PTX_F_UNI,
+                             .vec = 1,
+                             .guard = got,
+                             .guard_neg = true,
+                             .line = in->line,
+                             .nsrc = 1,
+                             .src = {again}};
+}
+
 void ptx_expand(struct ptx_parser *p, struct ptx_instr *in)
 {
     expand_even_block(p, in);
@@ -609,4 +635,5 @@ void ptx_expand(struct ptx_parser *p, struct ptx_instr *in)
     expand_short_addresses(p, in);
     expand_arithmetic(p, in);
     ptx_expand_wide(p, in);
+    expand_allocation(p, in);
 }

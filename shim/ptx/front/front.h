@@ -108,6 +108,7 @@ struct ptx_parser {
 
 /* Number of a label for an operand; parse.c turns it into the final id when the body has ended. */
 int32_t ptx_label_ref(struct ptx_parser *p, const struct ptx_tok *name);
+int32_t ptx_label_here(struct ptx_parser *p, const char *name); /* a label that no text can name */
 int32_t ptx_new_reg(struct ptx_parser *p, const char *s, size_t len, unsigned type);
 /* Register named by an identifier, or -1. */
 int32_t ptx_find_reg(struct ptx_parser *p, const char *s, size_t len);

@@ -42,6 +42,20 @@ static struct ptx_label *label_get(struct ptx_parser *p, const struct ptx_tok *t
 
 int32_t ptx_label_ref(struct ptx_parser *p, const struct ptx_tok *name) { return label_get(p, name)->id; }
 
+int32_t ptx_label_here(struct ptx_parser *p, const char *name)
+{
+    struct ptx_label *e = PTX_NEW(p->ctx, struct ptx_label, 1);
+    *e = (struct ptx_label){.s = name,
+                            .len = (uint32_t)strlen(name),
+                            .scope = p->scope,
+                            .instr = (int32_t)p->f->ninstr,
+                            .line = p->lex.tok.line,
+                            .id = (int32_t)p->nlabel};
+    PTX_PUSH(p->ctx, p->label, p->nlabel, p->label_cap);
+    p->label[p->nlabel++] = e;
+    return e->id;
+}
+
 /* A reference may mean a label of an enclosing scope: known only now that all are read. */
 static const struct ptx_label *label_target(struct ptx_parser *p, int32_t ref)
 {

@@ -13,7 +13,7 @@ enum lir_tile_kind {
     LIR_TILE_MULTIMEM,    /* see LIR_MM_LOAD */
     LIR_TILE_WGMMA,
     LIR_TILE_TCMMA,
-    LIR_TILE_TM_ALLOC,   /* tcgen05.alloc: row 0: address that hears of it, 1: columns */
+    LIR_TILE_TM_ALLOC,   /* tcgen05.alloc: row 0: address that hears of it, 1: columns, 2: predicate, it has got them */
     LIR_TILE_TM_DEALLOC, /* row 0: address in tensor memory, 1: columns */
     LIR_TILE_TM_LD,      /* row 0: address, then p[2] registers; p[1]: shape, p[3]: columns from half to half;
                             p[4]: LIR_TM_RED_*, with a last row for what it gives */
@@ -228,7 +228,7 @@ static inline uint32_t lir_tile_rows(const struct lir_tile *x)
                    ? LIR_TC_ROWS
                    : 0;
     }
-    case LIR_TILE_TM_ALLOC:
+    case LIR_TILE_TM_ALLOC: return 3;
     case LIR_TILE_TM_DEALLOC:
     case LIR_TILE_TM_COMMIT: return 2;
     case LIR_TILE_TM_CP: return x->p[1] < LIR_TM_CP_SHAPES ? 2 : 0;

@@ -211,7 +211,7 @@ static bool start(struct t0_block *b, uint64_t number)
     return true;
 }
 
-static bool warp_can_run(const struct t0_warp *w)
+bool t0_warp_can_run(const struct t0_warp *w)
 {
     for (uint32_t k = 0; k < w->nsplit; k++)
         if (w->split[k].state == T0_READY)
@@ -229,7 +229,7 @@ static bool turn(struct t0_worker *worker, struct t0_block *b, struct turn *what
     bool ran = false;
     for (uint32_t k = 0; k < b->nwarp; k++) {
         struct t0_warp *w = &b->warp[k];
-        if (w->dead == ~0u || !warp_can_run(w))
+        if (w->dead == ~0u || !t0_warp_can_run(w))
             continue;
         ran = true;
         worker->warp = w;

@@ -25,7 +25,19 @@ static unsigned units_of(struct t0_warp *w, const struct lir_insn *i, uint32_t c
     return columns / UNIT;
 }
 
-/* The first free columns, aligned to how many they are. */
+/* Whether another warp of the block may give columns back: it has not ended and does not wait for this one. */
+static bool others_run(const struct t0_warp *w)
+{
+    const struct t0_block *b = w->block;
+    if (b->again) /* tier 1 */
+        return b->others_run;
+    for (uint32_t k = 0; k < b->nwarp; k++)
+        if (&b->warp[k] != w && b->warp[k].dead != ~0u && t0_warp_can_run(&b->warp[k]))
+            return true;
+    return false;
+}
+
+/* The first free columns, aligned to how many they are; the predicate says whether there were any. */
 static void give_columns(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x, unsigned lane)
 {
     struct t0_tensor *t = t0_tensor_of(w, t0_tile_own_rank(w));
@@ -40,9 +52,13 @@ static void give_columns(struct t0_warp *w, const struct lir_insn *i, const stru
             const uint32_t address = k * UNIT;
             t->used |= mask << k;
             memcpy(p, &address, 4);
+            T0_PRED(w, t0_tile_row(w, x, 2)) |= w->l.mask;
             return;
         }
-    t0_raise_text(w, i, T0_FAULT_DEADLOCK, lane, "tcgen05.alloc: the block has no such columns of tensor memory left");
+    T0_PRED(w, t0_tile_row(w, x, 2)) &= ~w->l.mask;
+    if (!others_run(w))
+        t0_raise_text(w, i, T0_FAULT_DEADLOCK, lane,
+                      "tcgen05.alloc: the block has no such columns of tensor memory left, and nobody gives any back");
 }
 
 static void take_columns(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x, unsigned lane)

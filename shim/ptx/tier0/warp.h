@@ -106,9 +106,10 @@ struct t0_block {
     size_t shared_room;
     uint8_t *local;
     size_t local_stride, local_room;
-    bool filled;  /* the rows hold what `last` of the worker says */
-    bool refused; /* lanes have ended, as memcheck refused their accesses */
-    bool again;   /* tier 1's: where memcheck finds something wrong, the block is run again, which reports it */
+    bool filled;     /* the rows hold what `last` of the worker says */
+    bool refused;    /* lanes have ended, as memcheck refused their accesses */
+    bool again;      /* tier 1's: where memcheck finds something wrong, the block is run again, which reports it */
+    bool others_run; /* tier 1's: another warp than the running one does not wait at a barrier */
     struct t0_barrier barrier[T0_BARRIERS];
     struct t0_cluster *cluster, alone; /* cluster: rank 0's, where the others' is not used */
     struct race_block *race;           /* tools.h: of the first block of a cluster that is watched; or NULL */
@@ -147,6 +148,7 @@ void t0_warp_start(struct t0_warp *w, uint32_t mask, uint32_t pc);
 void t0_sched_init(void);
 /* Lets one waiting collective of the warp go on without its missing lanes; false if none waits. */
 bool t0_warp_force(struct t0_warp *w);
+bool t0_warp_can_run(const struct t0_warp *w);
 void t0_splits_merge(struct t0_warp *w);
 
 /* baseline.c: an image was loaded; the interpreter took so many cycles for it, which may be enough for code. */

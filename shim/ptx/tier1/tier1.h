@@ -125,6 +125,7 @@ struct t1_block {
     uint64_t left;           /* blocks that the call has not begun: `stopped` may take them */
     uint64_t shared_used;    /* bytes of shared memory that the program asked for; of watched objects, as `ranges` */
     struct t1_range *ranges; /* T1_RANGES of them, by the number of an access; odd: of those that write */
+    uint32_t others_run;     /* another warp of the block does not wait at a barrier, where tcgen05.alloc asks */
 };
 /* Watched objects: memory that the lanes of an access may touch, as far as is known, and what the access is. */
 enum { T1_RANGES = 256 };

@@ -18,6 +18,8 @@ static void lower_columns(struct lir_lower *l, const struct ptx_instr *i, bool a
         lir_tile_value(&t, lir_tile_next(&t), LIR_CLASS_32);
     }
     lir_tile_value(&t, lir_tile_next(&t), LIR_CLASS_32);
+    if (alloc)
+        lir_tile_row(&t, lir_dest(l, &i->dst[0]));
     lir_tile_end(&t, LIR_TILE, true);
 }
 

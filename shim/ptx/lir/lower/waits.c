@@ -32,6 +32,7 @@ bool lir_may_wait(const struct ptx_instr *i)
     case PTX_OP_MEMBAR:
     case PTX_OP_FENCE:
     case PTX_OP_MULTIMEM: return true;
+    case PTX_OP_TCGEN05: return ptx_allocates(i);
     default: return false;
     }
 }

@@ -23,7 +23,7 @@ struct depend { /* of one loop */
 
 static bool reads_others(const struct ptx_instr *in)
 {
-    return in->op == PTX_OP_ATOM || in->op == PTX_OP_MBARRIER || in->op == PTX_OP_MULTIMEM ||
+    return in->op == PTX_OP_ATOM || in->op == PTX_OP_MBARRIER || in->op == PTX_OP_MULTIMEM || ptx_allocates(in) ||
            (in->op == PTX_OP_LD && in->sem != PTX_WEAK);
 }
 

@@ -243,6 +243,8 @@ static void arithmetic(struct t1_emit *e)
     struct t1_op op = {0};
     struct t1_arg a[5];
     if (!t1_alu(e->in, &op) || op.nsrc > 4) {
+        if (ptx_allocates(e->in))
+            t1_put(e, "t1_look_for_others(b);\n");
         t1_escape(e);
         return;
     }

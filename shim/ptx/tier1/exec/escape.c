@@ -33,6 +33,7 @@ void t1_service_exec(struct t1_block *b, const void *image, uint8_t *regs, uint3
     w->params = b->params;
     w->block->alone = (struct t0_cluster){.base = b->cluster_shared, .size = b->cluster_size};
     w->block->cluster = &w->block->alone;
+    w->block->others_run = b->others_run;
     w->index = warp;
     w->block->image = m;
     w->block->grid = t->grid;

@@ -31,6 +31,7 @@ struct t1_block {
     uint64_t left;
     uint64_t shared_used;
     struct t1_range *ranges;
+    uint32_t others_run;
 };
 struct t1_range {
     uint64_t base, size;

@@ -118,6 +118,11 @@ static __attribute__((noinline, unused)) void t1_give_up(struct t1_block *b)
     if (b->services->stopped(b))
         b->services->fault(b, T1_GAVE_UP, 0, 0, "stopped");
 }
+/* Says whether another warp does not wait at a barrier, for instructions that wait for what others do. */
+T1_INLINE void t1_look_for_others(struct t1_block *b)
+{
+    b->others_run = b->current->ring->arrived + 1 < b->current->ring->live;
+}
 /* Each other warp of the block runs until it has its turn as well, or waits. */
 T1_INLINE void t1_turn(struct t1_block *b)
 {
@@ -212,6 +217,7 @@ T1_INLINE uint32_t t1_bar_popc(struct t1_block *b, uint32_t n) { return (void)b,
 T1_INLINE uint32_t t1_bar_or(struct t1_block *b, uint32_t v) { return (void)b, v; }
 T1_INLINE uint32_t t1_bar_and(struct t1_block *b, uint32_t v) { return (void)b, v; }
 T1_INLINE void t1_yield(struct t1_block *b) { (void)b; }
+T1_INLINE void t1_look_for_others(struct t1_block *b) { (void)b; }
 #endif
 
 T1_INLINE uint32_t t1_lanes_of(const struct t1_block *b, uint32_t warp)
