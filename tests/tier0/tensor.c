@@ -420,6 +420,15 @@ static void malformed(void)
     random_map(map_of(0), 2, data);
     map_of(0)->box[1] = 0;
     expect_fault("a box of nothing", text(load, store), 1, THREADS, T0_FAULT_INSTRUCTION, 0, 0, 0);
+    /* numbers whose low bits are those of a good one */
+    static const char *const fields[] = {"box_dim", "element_stride", "rank"};
+    for (unsigned k = 0; k < sizeof fields / sizeof *fields; k++) {
+        random_map(map_of(0), 2, data);
+        snprintf(load, sizeof load,
+                 "mov.u32 %%r9, 0x10001; tensormap.replace.tile.%s.global.b1024.b32 [%%rd31], %s%%r9;", fields[k],
+                 k < 2 ? "0, " : "");
+        expect_fault(fields[k], text(load, store), 1, THREADS, T0_FAULT_INSTRUCTION, 0, 0, 0);
+    }
 }
 
 int main(void)

@@ -417,15 +417,24 @@ static void replace(struct t0_warp *w, const struct lir_insn *i, const struct li
         good = v < LIR_TMAP_RANK;
         m.rank = (uint8_t)(v + 1);
         break;
-    case LIR_MAP_BOX: m.box[k] = (uint16_t)v; break;
+    case LIR_MAP_BOX:
+        good = v - 1 < 256;
+        m.box[k] = (uint16_t)v;
+        break;
     case LIR_MAP_DIM: m.dim[k] = (uint32_t)v; break;
     case LIR_MAP_STRIDE: m.stride[k] = x->p[1] & LIR_MAP_STRIDE_BY_16 ? v << 4 : v; break;
-    case LIR_MAP_ESTRIDE: m.estride[k] = (uint8_t)v; break;
+    case LIR_MAP_ESTRIDE:
+        good = v - 1 < 8;
+        m.estride[k] = (uint8_t)v;
+        break;
     case LIR_MAP_TYPE:
         good = v < sizeof type;
         m.type = good ? type[v] : 0;
         break;
-    case LIR_MAP_INTERLEAVE: good = !v; break;
+    case LIR_MAP_INTERLEAVE:
+        if (v)
+            t0_raise_text(w, i, T0_FAULT_INSTRUCTION, lane, "tensor maps with interleaved layouts are not supported");
+        break;
     case LIR_MAP_SWIZZLE:
         good = v <= LIR_TMAP_128B;
         m.swizzle = (uint8_t)v;

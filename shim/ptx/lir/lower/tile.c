@@ -210,17 +210,18 @@ static const struct {
     const char *word;
     uint8_t field;
     bool ordinal, wide;
-} map_fields[] = {{"global_address", LIR_MAP_ADDRESS, false, true},
-                  {"rank", LIR_MAP_RANK, false, false},
-                  {"box_dim", LIR_MAP_BOX, true, false},
-                  {"global_dim", LIR_MAP_DIM, true, false},
-                  {"global_stride", LIR_MAP_STRIDE, true, true},
-                  {"element_stride", LIR_MAP_ESTRIDE, true, false},
-                  {"elemtype", LIR_MAP_TYPE, false, false},
-                  {"interleave_layout", LIR_MAP_INTERLEAVE, false, false},
-                  {"swizzle_mode", LIR_MAP_SWIZZLE, false, false},
-                  {"fill_mode", LIR_MAP_FILL, false, false},
-                  {"swizzle_atomicity", LIR_MAP_ATOMICITY, false, false}};
+    uint8_t most; /* of a field whose value is a number of the text */
+} map_fields[] = {{"global_address", LIR_MAP_ADDRESS, false, true, 0},
+                  {"rank", LIR_MAP_RANK, false, false, 0},
+                  {"box_dim", LIR_MAP_BOX, true, false, 0},
+                  {"global_dim", LIR_MAP_DIM, true, false, 0},
+                  {"global_stride", LIR_MAP_STRIDE, true, true, 0},
+                  {"element_stride", LIR_MAP_ESTRIDE, true, false, 0},
+                  {"elemtype", LIR_MAP_TYPE, false, false, 15},
+                  {"interleave_layout", LIR_MAP_INTERLEAVE, false, false, 2},
+                  {"swizzle_mode", LIR_MAP_SWIZZLE, false, false, 3},
+                  {"fill_mode", LIR_MAP_FILL, false, false, 1},
+                  {"swizzle_atomicity", LIR_MAP_ATOMICITY, false, false, 3}};
 
 static void lower_replace(struct lir_lower *l, const struct ptx_instr *i)
 {
@@ -242,7 +243,11 @@ static void lower_replace(struct lir_lower *l, const struct ptx_instr *i)
         }
         if (map_fields[k].field == LIR_MAP_STRIDE && m->version_major * 10 + m->version_minor < 85)
             t.x.p[1] |= LIR_MAP_STRIDE_BY_16;
-        lir_tile_value(&t, lir_tile_next(&t), map_fields[k].wide ? LIR_CLASS_64 : LIR_CLASS_32);
+        const struct ptx_opnd *value = lir_tile_next(&t);
+        const unsigned most = map_fields[k].most;
+        if (most && (value->kind != PTX_O_IMM || value->imm > most))
+            lir_refuse(l, "expected a number from 0 to %u", most);
+        lir_tile_value(&t, value, map_fields[k].wide ? LIR_CLASS_64 : LIR_CLASS_32);
         lir_tile_end(&t, LIR_TILE, false);
         return;
     }
