@@ -1,9 +1,10 @@
 /* Kernels with one race, one read of what nobody wrote, or one wrong use of a barrier each, and the same without it,
- * for the tools racecheck, initcheck and synccheck of `cumu memcheck`.
+ * for the tools racecheck, initcheck and synccheck of `cumu memcheck`; and as tool `tcgen05` those for racecheck that
+ * ask for a device of 10.0.
  * usage: hazards list TOOL    name, tab, what is reported, a line each
  *        hazards wrong TOOL   all wrong kernels of a tool: prints "done"
  *        hazards one NAME     one of them
- *        hazards right [TOOL] all right ones, of every tool */
+ *        hazards right [TOOL] all right ones, of every tool but that */
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +25,9 @@ enum {
     SHORTER = 128,
     TWICE = 256,
     CLUSTERED = 512,
-    TENSOR = 1024 /* at p: a map of 16 rows of 64 bytes at p + 1024 */
+    TENSOR = 1024, /* at p: a map of 16 rows of 64 bytes at p + 1024 */
+    SM_90A = 2048,
+    SM_100A = 4096
 };
 
 struct test {
@@ -110,6 +113,28 @@ struct test {
       "@%p1 cp.async.bulk.commit_group;\n"
 #define MULTICAST ".multicast::cluster"
 
+/* Bytes of s times registers, by the first four warps. */
+#define FACTORS "cvt.u64.u32 %rd7, %r8; shr.u64 %rd7, %rd7, 4; or.b64 %rd7, %rd7, 0x1000080000;\n"
+#define GROUP "setp.ge.u32 %p2, %r1, 128;\n@%p2 bra OTHER;\n"
+#define WGMMA \
+    "wgmma.fence.sync.aligned;\n" B "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r10, %r11, %r12, %r13}, " \
+    "{%r1, %r1, %r1, %r1}, %rd7, 0;\nwgmma.commit_group.sync.aligned;\n"
+#define AWAIT_GROUPS(n) "wgmma.wait_group.sync.aligned " #n ";\n"
+#define STORE_BESIDE "OTHER:\n" SYNC "@!%p2 bra END;\n" A "st.shared.u32 [s+64], 5;"
+/* Two groups: bytes of s + 256, then of s, which are overwritten. */
+#define TWO_GROUPS FACTORS GROUP "add.u64 %rd7, %rd7, 16;\n" WGMMA "sub.u64 %rd7, %rd7, 16;\n" WGMMA
+/* Bytes of s times themselves by thread 0, to tensor memory. */
+#define TENSOR_MEMORY \
+    "@%p1 mbarrier.init.shared.b64 [%r9], 1;\nsetp.ge.u32 %p2, %r1, 32;\n@%p2 bra ALLOCATED;\n" \
+    "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [m+8], 32;\n" \
+    "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\nALLOCATED:\n" SYNC \
+    "ld.shared.u32 %r10, [m+8];\n" FACTORS
+#define MULTIPLY B "@%p1 tcgen05.mma.cta_group::1.kind::i8 [%r10], %rd7, %rd7, 0x4020020, 0;\n"
+#define COPY_IN B "@%p1 tcgen05.cp.cta_group::1.32x128b.warpx4 [%r10], %rd7;\n"
+#define COMMIT "@%p1 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r9];\n"
+#define STORE A "@!%p1 st.shared.u32 [%r3], 5;\n"
+#define FREE "\n" SYNC "@%p2 bra END;\ntcgen05.dealloc.cta_group::1.sync.aligned.b32 %r10, 32;"
+
 static const struct test fixed[] = {
     /* shared memory */
     {"racecheck", "waw", "Error: " RACE("Write", "Write"),
@@ -128,6 +153,23 @@ static const struct test fixed[] = {
      TO_CLUSTER(TENSOR_COPY(MULTICAST)) COPIED_TO_SHARED USE_COPY CLUSTER_SYNC, 2, 32, CLUSTERED | TENSOR},
     {"racecheck", "tensor_overwritten", "Error: " RACE("Write", "Read"), FROM_SHARED SYNC A "st.shared.u32 [%r5], 5;",
      FROM_SHARED "cp.async.bulk.wait_group.read 0;\n" SYNC A "st.shared.u32 [%r5], 5;", 1, 64, SM_90 | TENSOR},
+    {"racecheck", "wgmma_of_what_is_stored", "Error: " RACE("Write", "Read"),
+     FACTORS GROUP WGMMA AWAIT_GROUPS(0) "bra END;\nOTHER:\n" A "st.shared.u32 [s+64], 5;",
+     FACTORS GROUP SYNC WGMMA AWAIT_GROUPS(0) "bra END;\nOTHER:\n" A "st.shared.u32 [s+64], 5;\n" SYNC, 1, 160, SM_90A},
+    {"racecheck", "wgmma_of_a_copy", "Error: " RACE("Write", "Read"), TO_SHARED(BULK_COPY("")) FACTORS WGMMA,
+     TO_SHARED(BULK_COPY("")) COPIED_TO_SHARED FACTORS WGMMA, 1, 128, SM_90A},
+    {"racecheck", "wgmma_overwritten", "Error: " RACE("Write", "Read"), FACTORS GROUP WGMMA STORE_BESIDE,
+     FACTORS GROUP WGMMA AWAIT_GROUPS(0) STORE_BESIDE, 1, 160, SM_90A},
+    {"racecheck", "wgmma_group_overwritten", "Error: " RACE("Write", "Read"), TWO_GROUPS AWAIT_GROUPS(1) STORE_BESIDE,
+     TWO_GROUPS AWAIT_GROUPS(0) STORE_BESIDE, 1, 160, SM_90A},
+    {"tcgen05", "mma_of_what_is_stored", "Error: " RACE("Write", "Read"), TENSOR_MEMORY STORE MULTIPLY FREE,
+     TENSOR_MEMORY STORE SYNC MULTIPLY FREE, 1, 128, SM_100A},
+    {"tcgen05", "mma_overwritten", "Error: " RACE("Write", "Read"), TENSOR_MEMORY MULTIPLY COMMIT SYNC STORE FREE,
+     TENSOR_MEMORY MULTIPLY COMMIT COPIED_TO_SHARED STORE FREE, 1, 128, SM_100A},
+    {"tcgen05", "cp_of_what_is_stored", "Error: " RACE("Write", "Read"), TENSOR_MEMORY STORE COPY_IN FREE,
+     TENSOR_MEMORY STORE SYNC COPY_IN FREE, 1, 128, SM_100A},
+    {"tcgen05", "cp_overwritten", "Error: " RACE("Write", "Read"), TENSOR_MEMORY COPY_IN COMMIT SYNC STORE FREE,
+     TENSOR_MEMORY COPY_IN COMMIT COPIED_TO_SHARED STORE FREE, 1, 128, SM_100A},
     {"racecheck", "atomic_and_read", "Error: " RACE("Atomic", "Read"),
      A "red.shared.add.u32 [s], 1;\n" B "ld.shared.u32 %r6, [s];",
      A "red.shared.add.u32 [s], 1;\n" SYNC B "ld.shared.u32 %r6, [s];", 1, 64, 0},
@@ -510,7 +552,7 @@ static void make_variants(void)
 
 static const char *module_of(const struct test *t, const char *body)
 {
-    return text(".version 8.0\n.target %s\n.address_size 64\n.extern .shared .align 16 .b8 dyn[];\n"
+    return text(".version %s\n.target %s\n.address_size 64\n.extern .shared .align 16 .b8 dyn[];\n"
                 ".visible .entry %s(.param .u64 p) %s\n{\n"
                 ".reg .u32 %%r<16>; .reg .u64 %%rd<8>; .reg .u16 %%h<2>; .reg .pred %%p<4>;\n"
                 ".shared .align 16 .b8 s[2048];\n.shared .align 8 .b8 m[16];\n"
@@ -523,8 +565,12 @@ static const char *module_of(const struct test *t, const char *body)
                 "mul.wide.u32 %%rd4, %%r6, 16; add.u64 %%rd4, %%rd4, %%rd1;\n"
                 "mov.u16 %%h1, 5; setp.eq.u32 %%p3, %%r1, 1000; setp.eq.u32 %%p1, %%r1, 0;\n"
                 "%s\nEND:\nret;\n}\n.file 1 \"hazards.cu\"\n",
-                t->flags & (SM_90 | CLUSTERED) ? "sm_90" : "sm_80", t->name,
-                t->flags & CLUSTERED ? ".reqnctapercluster 2" : "", body);
+                t->flags & SM_100A ? "8.6" : "8.0",
+                t->flags & SM_100A               ? "sm_100a"
+                : t->flags & SM_90A              ? "sm_90a"
+                : t->flags & (SM_90 | CLUSTERED) ? "sm_90"
+                                                 : "sm_80",
+                t->name, t->flags & CLUSTERED ? ".reqnctapercluster 2" : "", body);
 }
 
 static uint64_t allocate(const struct test *t, size_t bytes)
@@ -605,7 +651,7 @@ int main(int argc, char **argv)
     }
     open_device();
     for (unsigned k = 0; k < count; k++)
-        if (!strcmp(argv[1], "right") && (!*tool || !strcmp(tests[k].tool, tool)))
+        if (!strcmp(argv[1], "right") && (*tool ? !strcmp(tests[k].tool, tool) : !(tests[k].flags & SM_100A)))
             run(&tests[k], 0);
         else if (!strcmp(strcmp(argv[1], "one") ? tests[k].tool : tests[k].name, tool))
             run(&tests[k], 1);

@@ -24,15 +24,21 @@ missing() {
         }' "$2"
 }
 
-found() { # jit, tool: its wrong kernels
+found() { # jit, tool [, whose]: its wrong kernels
     rm -f "$tmp/$2"
-    check "$2 of wrong kernels, jit $1" 9 '^done$' -- env CUMU_JIT="$1" \
-        "$cumu" memcheck --tool "$2" --print-limit 0 --error-exitcode 9 --log-file "$tmp/$2" "$tmp/hazards" wrong "$2"
+    check "$2 of wrong kernels, jit $1" 9 '^done$' -- env CUMU_JIT="$1" "$cumu" memcheck --tool "$2" --print-limit 0 \
+        --error-exitcode 9 --log-file "$tmp/$2" "$tmp/hazards" wrong "${3:-$2}"
     missing "$tmp/list" "$tmp/$2" >"$tmp/missing"
     cat "$tmp/missing"
     [ ! -s "$tmp/missing" ] || bad=1
 }
 
+export CUMU_COMPUTE_CAPABILITY=10.0
+"$cumu" run --backend host -- "$tmp/hazards" list tcgen05 >"$tmp/list"
+found 0 racecheck tcgen05
+check "all tools are silent of tcgen05 without a defect" 0 '^========= ERROR SUMMARY: 0 errors$' '^done$' \
+    -- "$cumu" memcheck --tool all --error-exitcode 9 "$tmp/hazards" right tcgen05
+export CUMU_COMPUTE_CAPABILITY=9.0
 for tool in racecheck synccheck initcheck; do
     "$cumu" run --backend host -- "$tmp/hazards" list $tool >"$tmp/list"
     [ "$(wc -l <"$tmp/list")" -ge 15 ] || { echo "not ok $tool: a short list"; bad=1; }

@@ -224,6 +224,14 @@ static inline bool is_gathered(const struct matrix *m, uint8_t *raw, unsigned li
     return visit_chunks(m, raw, lines, chunks, across, false);
 }
 
+/* What tools hear of such chunks before they are read. */
+static inline void tell_chunks(const struct matrix *m, unsigned lines, unsigned chunks, bool across)
+{
+    for (unsigned l = 0; l < lines; l++)
+        for (unsigned c = 0; c < chunks; c++)
+            t0_tile_reads(m->w, m->i, m->lane, chunk_at(m, across ? across_k(m, c, l) : along_k(m, l, c)));
+}
+
 /* Eight lines of eight to columns. */
 static inline void transpose_eight(f32 *out, unsigned by, const f32 *in, unsigned line)
 {
@@ -288,6 +296,11 @@ static inline void gather_rows(const struct matrix *m, uint8_t *raw, unsigned ro
     if (across)
         check_across(m, rows, format);
     gather(m, raw, across ? k : rows, (across ? rows : k) / per_chunk(format), across);
+}
+static inline void tell_rows(const struct matrix *m, unsigned rows, unsigned k, unsigned format, bool across)
+{
+    if (m->w->block->grid->watch)
+        tell_chunks(m, across ? k : rows, (across ? rows : k) / per_chunk(format), across);
 }
 /* Then elements (row, k) to out[row * k + ..]: a left factor ... */
 static inline void widen_left(f32 *out, const uint8_t *raw, unsigned rows, unsigned k, unsigned format, bool across)

@@ -90,12 +90,13 @@ static void read_descriptor(struct job *j)
 /* Matrices in shared memory are of lines that end after the last chunk, or go on at another address. */
 static struct matrix open_factor(const struct job *j, unsigned row)
 {
-    const struct matrix m = open_matrix(j->w, j->i, t0_tile_u64(j->w, j->x, row, j->lane), true);
+    struct matrix m = open_matrix(j->w, j->i, t0_tile_u64(j->w, j->x, row, j->lane), true);
     if (m.absolute && (!j->wide || m.span != 128))
         refuse(j->w, j->i,
                "matrix descriptor: an absolute leading dimension goes with 96 along k and lines of 128 bytes");
     if (j->wide && !m.absolute && m.start % m.span && m.start % m.span + 48 > m.span)
         refuse(j->w, j->i, "matrix descriptor: rows of 48 bytes pass the end of their lines");
+    m.lane = j->lane;
     return m;
 }
 
@@ -156,6 +157,7 @@ static void read_a(const struct job *j, struct scratch *s, unsigned rank, struct
     if (!(j->x->p[0] & LIR_TC_A_TENSOR)) {
         struct matrix m = open_factor(j, LIR_TC_A);
         m.window = t0_tile_window(j->w, rank);
+        tell_rows(&m, j->m, j->ka, j->fa, j->desc >> 15 & 1);
         gather_rows(&m, s->raw, j->m, j->ka, j->fa, j->desc >> 15 & 1);
         widen_left(s->a, s->raw, j->m, j->ka, j->fa, j->desc >> 15 & 1);
         return;
@@ -199,6 +201,7 @@ static void read_b(const struct job *j, struct scratch *s, unsigned even)
     s->known = 0;
     for (unsigned p = 0; p < parts; p++) {
         m.window = t0_tile_window(j->w, even + p);
+        tell_rows(&m, n + (across ? more : shift), j->k, j->fb, across);
         gather_rows(&m, s->right, n + (across ? more : shift), j->k, j->fb, across);
         widen_right(s->b + p * n, s->right, n + (across ? more : shift), j->k, j->n + more, j->fb, across);
     }

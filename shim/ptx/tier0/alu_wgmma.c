@@ -116,6 +116,7 @@ static void read_rows(struct t0_warp *w, const struct lir_tile *x, struct scratc
     const bool across = m && x->p[0] & LIR_WG_TRANS_A;
     if (m) { /* the warp's rows are whole chunks: 16 of 16 bits are two */
         m->start += across ? across_k(m, first / per_chunk(format), 0) : along_k(m, first, 0);
+        tell_rows(m, 16, k, format, across);
         gather_rows(m, s->raw, 16, k, format, across);
     }
     widen_left(s->a, s->raw, 16, k, format, across);
@@ -152,6 +153,7 @@ static void read_columns(const struct lir_tile *x, struct scratch *s, const stru
 {
     const bool across = x->p[0] & LIR_WG_TRANS_B, minus = x->p[0] & LIR_WG_NEG_B;
     const u64 wanted = 1 | (u64)across << 1 | (u64)minus << 2 | (u64)format << 8 | (u64)n << 16 | (u64)k << 32;
+    tell_rows(m, n, k, format, across);
     if (s->known == wanted && is_gathered(m, s->right, across ? k : n, (across ? n : k) / per_chunk(format), across))
         return;
     s->known = 0; /* what raises leaves half of the chunks */
@@ -212,6 +214,7 @@ HANDLER(WGMMA)
     else
         point_at_sums(w, x, s->sum, add && (!whole || adds_in_place(x, pairs)), to, from);
     if (format == LIR_TILE_B1) {
+        tell_rows(&mb, n, k, format, false);
         multiply_bits(s->a, a_regs ? NULL : &ma, s->raw, &mb, n, w->index % 4 * 16);
         to_lanes(s->sum, s->a, n);
     } else {

@@ -61,14 +61,14 @@ void t0_barrier_told(struct t0_warp *w, const struct lir_insn *i, unsigned lane,
 {
     uint64_t *word = (uint64_t *)(void *)t0_shared_at(w, i, lane, address, 8, 8);
     *word = arrive(*word, 0, false, 0u - (uint32_t)bytes);
-    t0_tools_copied(w, lane, address);
+    t0_tools_heard(w, lane, address, T0_COPYING);
 }
 
 void t0_barrier_arrived(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t address)
 {
     uint64_t *word = (uint64_t *)(void *)t0_shared_at(w, i, lane, address, 8, 8);
     *word = arrive(*word, 1, false, 0);
-    t0_tools_arrived(w, lane, address);
+    t0_tools_heard(w, lane, address, T0_MULTIPLYING);
 }
 
 static uint64_t shared_offset(struct t0_warp *w, uint32_t row, unsigned lane, bool addr32)

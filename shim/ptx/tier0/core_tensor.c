@@ -38,6 +38,17 @@ static void look_at(const struct copy *c, struct t0_part p)
         t0_raise(c->w, c->i, T0_FAULT_ADDRESS, c->lane, p.address);
 }
 
+void t0_tile_reads(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const uint8_t *at)
+{
+    const uint64_t far = (uint64_t)(at - w->block->cluster->base), own = (uint64_t)(at - w->shared);
+    const struct t0_part p = {.address = own < LIR_CLUSTER_STRIDE ? own : LIR_CLUSTER_FAR | far,
+                              .size = 16,
+                              .shared = true,
+                              .async = T0_MULTIPLYING};
+    if (!t0_watch_piece(w, i, lane, &p))
+        t0_raise(w, i, T0_FAULT_SHARED, lane, p.address);
+}
+
 static uint64_t dim_of(const struct lir_tmap *m, unsigned k) { return m->dim[k] ? m->dim[k] : (uint64_t)1 << 32; }
 
 static bool in_bounds(const struct lir_tmap *m, unsigned k, int64_t at)
@@ -203,7 +214,7 @@ static void reach_window(struct copy *c, uint64_t address, uint32_t bytes)
                                 .size = bytes,
                                 .kind = c->x->p[3] & LIR_TENSOR_STORE ? T0_READS : T0_WRITES,
                                 .shared = true,
-                                .async = true});
+                                .async = T0_COPYING});
     c->to[c->nto++] = t0_shared_at(c->w, c->i, c->lane, address, bytes, 128) - c->at;
 }
 

@@ -196,7 +196,10 @@ static void copy(struct t0_warp *w, const struct lir_insn *i, const struct lir_t
                 const unsigned at = (address & 0xffff) + 4 * c, to_lane = to + (address >> 16);
                 if (to_lane >= T0_TENSOR_LANES || at + 4 > T0_TENSOR_COLUMNS)
                     t0_raise_text(w, i, T0_FAULT_ADDRESS, lane, "address outside tensor memory");
-                memcpy(&t->cell[to_lane][at], source(w, i, d, row, c, rank), 16);
+                const uint8_t *from = source(w, i, d, row, c, rank);
+                if (w->block->grid->watch)
+                    t0_tile_reads(w, i, lane, from);
+                memcpy(&t->cell[to_lane][at], from, 16);
             }
         }
     }

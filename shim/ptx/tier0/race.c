@@ -22,15 +22,26 @@ void t0_race_block_free(struct race_block *r)
     free(r);
 }
 
-static bool copies_asynchronously(const struct lir_image *m)
+static enum t0_async async_of(const struct lir_image *m, const struct lir_insn *i)
+{
+    if (i->op == LIR_CP_ASYNC || i->op == LIR_BULK)
+        return T0_COPYING;
+    if (i->op == LIR_WGMMA || i->op == LIR_TCMMA)
+        return T0_MULTIPLYING;
+    const unsigned kind = i->op == LIR_TILE ? LIR_AT(m, tiles, struct lir_tile)[i->imm].kind : 0;
+    return kind == LIR_TILE_TENSOR ? T0_COPYING : kind == LIR_TILE_TM_CP ? T0_MULTIPLYING : T0_AT_ONCE;
+}
+
+/* The last kind of what the kernel starts. */
+static enum t0_async last_async(const struct lir_image *m)
 {
     const struct lir_insn *code = LIR_AT(m, code, struct lir_insn);
-    const struct lir_tile *tile = LIR_AT(m, tiles, struct lir_tile);
-    for (uint32_t k = 0; k < m->code.count; k++)
-        if (code[k].op == LIR_CP_ASYNC || code[k].op == LIR_BULK ||
-            (code[k].op == LIR_TILE && tile[code[k].imm].kind == LIR_TILE_TENSOR))
-            return true;
-    return false;
+    enum t0_async last = T0_AT_ONCE;
+    for (uint32_t k = 0; k < m->code.count; k++) {
+        const enum t0_async kind = async_of(m, &code[k]);
+        last = kind > last ? kind : last;
+    }
+    return last;
 }
 
 /* Whether something may learn from what others have released in shared memory, other than by barriers: strong loads,
@@ -66,7 +77,7 @@ static struct race_block *make_state(const struct t0_block *b)
     r->per_block = b->nwarp * LIR_LANES;
     r->threads = r->blocks * r->per_block;
     r->listens = r->blocks > 1 || may_listen(b->image);
-    r->slots = copies_asynchronously(b->image) ? 2 * r->threads : r->threads;
+    r->slots = (1 + last_async(b->image)) * r->threads;
     while (1u << r->slot_bits < r->slots)
         r->slot_bits++;
     r->words = t0_shared_size(b->rec->dynamic_offset + g->dynamic_shared) / 4;
@@ -256,28 +267,36 @@ void t0_race_acquire(struct t0_warp *w, unsigned lane, uint64_t object)
         r->broken |= !race_acquire(r->clocks, race_slot_of(w, r, lane), object);
 }
 
-/* Commits of copies and waits for them. */
+/* Commits of copies, or of products, and waits for them. */
 void t0_race_group(struct t0_warp *w, const struct lir_insn *i)
 {
     struct race_block *r = race_state_of(w);
-    if (!r || r->slots == r->threads)
-        return;
     const unsigned kind = i->aux & LIR_GROUP_KIND;
+    const enum t0_async what = i->aux & LIR_GROUP_TILES ? T0_MULTIPLYING : T0_COPYING;
+    if (!r)
+        return;
     T0_FOR_LANES(l, w->l.mask)
     {
-        const uint32_t thread = race_slot_of(w, r, l);
+        const uint32_t thread = race_slot_of(w, r, l), slot = race_async_slot(r, thread, what);
+        if (slot == thread)
+            return;
         if (kind == LIR_GROUP_COMMIT || kind == LIR_GROUP_WAIT_ALL)
-            race_commit(r->clocks, thread);
+            race_commit(r->clocks, slot);
         if (kind == LIR_GROUP_WAIT || kind == LIR_GROUP_WAIT_ALL)
-            r->broken |= !race_wait(r->clocks, thread, kind == LIR_GROUP_WAIT ? (uint32_t)i->imm : 0);
+            r->broken |= !race_wait(r->clocks, thread, slot, kind == LIR_GROUP_WAIT ? (uint32_t)i->imm : 0);
     }
 }
 
-void t0_race_copies(struct t0_warp *w, unsigned lane, uint64_t object)
+void t0_race_async(struct t0_warp *w, unsigned lane, uint64_t object, enum t0_async what)
 {
     struct race_block *r = race_state_of(w);
-    if (r && r->slots > r->threads)
-        r->broken |= !race_copies_release(r->clocks, race_slot_of(w, r, lane), object);
+    if (!r)
+        return;
+    const uint32_t thread = race_slot_of(w, r, lane), slot = race_async_slot(r, thread, what);
+    if (slot != thread)
+        r->broken |= !race_async_release(r->clocks, thread, slot, object);
+    else if (what == T0_MULTIPLYING)
+        r->broken |= !race_release(r->clocks, thread, object);
 }
 
 /* ---- global memory ------------------------------------------------------------------------------- */

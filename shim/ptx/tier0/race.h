@@ -43,7 +43,7 @@ struct race_block {
     uint32_t blocks;              /* of the cluster */
     uint32_t per_block;           /* slots of a block: threads up to a whole warp */
     uint32_t threads;             /* of all blocks */
-    uint32_t slots;               /* twice as many where kernels copy asynchronously */
+    uint32_t slots;               /* two or three times as many, where kernels copy or multiply asynchronously */
     uint32_t words;               /* of shared memory of one block */
     uint64_t acquired;            /* race_global.c: the last release of another block that this one knows of */
     bool fenced;                  /* the same: a fence has been made, plain stores may be flags */
@@ -74,6 +74,11 @@ uint32_t race_rank_of(const struct t0_warp *w);
 static inline uint32_t race_slot_of(const struct t0_warp *w, const struct race_block *r, unsigned lane)
 {
     return (r->blocks > 1 ? race_rank_of(w) * r->per_block : 0) + w->index * LIR_LANES + lane;
+}
+/* The slot of what the thread starts of this kind; the thread's own, where its kernel starts none. */
+static inline uint32_t race_async_slot(const struct race_block *r, uint32_t thread, enum t0_async what)
+{
+    return what * r->threads < r->slots ? what * r->threads + thread : thread;
 }
 struct race_place race_place_of(const struct t0_warp *w, const struct race_block *r, uint32_t slot, uint32_t pc,
                                 uint8_t kind);

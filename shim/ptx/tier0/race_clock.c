@@ -367,29 +367,28 @@ bool race_acquire(struct race_clocks *c, uint32_t thread, uint64_t name)
     return true;
 }
 
-/* ---- asynchronous copies: the clock of a thread's copies counts their groups ---------------------- */
+/* ---- what threads start: the clock of such a slot counts groups ------------------------------------- */
 
-void race_commit(struct race_clocks *c, uint32_t thread) { c->clock[c->threads + thread]++; }
+void race_commit(struct race_clocks *c, uint32_t slot) { c->clock[slot]++; }
 
-bool race_wait(struct race_clocks *c, uint32_t thread, uint32_t pending)
+bool race_wait(struct race_clocks *c, uint32_t thread, uint32_t slot, uint32_t pending)
 {
-    const uint32_t copies = c->threads + thread, current = c->clock[copies];
+    const uint32_t current = c->clock[slot];
     struct race_vector *v = own(c, thread);
     if (!v)
         return false;
-    if (pending < current && current - 1 - pending > v->clock[copies])
-        v->clock[copies] = current - 1 - pending;
+    if (pending < current && current - 1 - pending > v->clock[slot])
+        v->clock[slot] = current - 1 - pending;
     v->version = ++c->versions;
     return true;
 }
 
-bool race_copies_release(struct race_clocks *c, uint32_t thread, uint64_t name)
+bool race_async_release(struct race_clocks *c, uint32_t thread, uint32_t slot, uint64_t name)
 {
-    const uint32_t copies = c->threads + thread;
     struct race_object *o = make_object(c, name);
     if (!o || !give(c, thread, &o->v, &o->taken))
         return false;
     begin_epoch(c, thread);
-    o->v->clock[copies] = c->clock[copies]++;
+    o->v->clock[slot] = c->clock[slot]++;
     return true;
 }

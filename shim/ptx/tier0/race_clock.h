@@ -7,7 +7,8 @@
 
 #include "ptx/lir/image.h"
 
-/* A stamp is a thread's slot and its clock. Slots from `threads` on are those of what threads copy asynchronously. */
+/* A stamp is a thread's slot and its clock. Slots from `threads` on are those of what threads start:
+ * asynchronous copies, then reads by products of tiles. */
 struct race_stamp {
     uint32_t clock; /* 0: none */
     uint32_t slot;
@@ -83,9 +84,11 @@ static inline bool race_is_unknown(const struct race_clocks *c, uint32_t thread)
 bool race_release(struct race_clocks *c, uint32_t thread, uint64_t object);
 bool race_acquire(struct race_clocks *c, uint32_t thread, uint64_t object);
 bool race_is_object(const struct race_clocks *c, uint64_t object);
-void race_commit(struct race_clocks *c, uint32_t thread);                 /* copies so far are a group */
-bool race_wait(struct race_clocks *c, uint32_t thread, uint32_t pending); /* for all groups but the last ones */
-bool race_copies_release(struct race_clocks *c, uint32_t thread, uint64_t object);
+/* Slots of what threads do asynchronously: what was done so far is a group; the thread waits for all groups but the
+ * last ones; what was done so far releases. */
+void race_commit(struct race_clocks *c, uint32_t slot);
+bool race_wait(struct race_clocks *c, uint32_t thread, uint32_t slot, uint32_t pending);
+bool race_async_release(struct race_clocks *c, uint32_t thread, uint32_t slot, uint64_t object);
 enum { RACE_NO_BARRIER = UINT32_MAX };
 
 #endif

@@ -457,7 +457,7 @@ static void access(const struct race_now *n, uint32_t size, uint32_t rank, uint6
 static struct race_now now_of(struct t0_warp *w, struct race_block *r, const struct lir_insn *i, unsigned lane,
                               const struct t0_part *p)
 {
-    const uint32_t thread = race_slot_of(w, r, lane), slot = p->async ? r->threads + thread : thread;
+    const uint32_t thread = race_slot_of(w, r, lane), slot = race_async_slot(r, thread, p->async);
     const struct race_stamp now = race_now(r->clocks, slot);
     return (struct race_now){.w = w,
                              .r = r,

@@ -68,6 +68,10 @@ void t0_multimem(struct t0_warp *w, const struct lir_insn *i, const struct lir_t
 enum { T0_SCRATCH = 512 << 10 };
 void *t0_scratch(struct t0_warp *w, const struct lir_insn *i);
 
+/* Where tools look at the launch: the lane starts a read of 16 bytes of some block's shared memory; raises where it may
+ * not. core_tensor.c */
+void t0_tile_reads(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const uint8_t *at);
+
 /* core_async.c. Host address of `size` bytes of shared memory, the block's own or another's of its cluster, aligned to
  * `align`; raises where there are none. */
 uint8_t *t0_shared_at(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t a, uint32_t size,

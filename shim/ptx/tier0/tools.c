@@ -388,7 +388,7 @@ static void group(struct t0_warp *w, const struct lir_insn *i)
     else
         T0_FOR_LANES(l, w->l.mask)
     if (find_object(w, object_address(w, i, l), i->aux & LIR_MEM_SHARED, &object))
-        t0_race_copies(w, l, object);
+        t0_race_async(w, l, object, T0_COPYING);
 }
 
 /* Arrivals release, successful tests acquire. */
@@ -416,18 +416,19 @@ static void mbarrier(struct t0_warp *w, const struct lir_insn *i)
     w->l.mask = all;
 }
 
-void t0_tools_copied(struct t0_warp *w, unsigned lane, uint64_t barrier)
+/* Lanes of a warp multiply together. */
+static void product(struct t0_warp *w, const struct lir_insn *i)
 {
-    uint64_t object;
-    if (tools_of(w) & T0_RACECHECK && find_object(w, barrier, true, &object))
-        t0_race_copies(w, lane, object);
+    if (tools_of(w) & T0_RACECHECK)
+        t0_race_collective(w, w->l.mask);
+    lir_table[i->op](w, i);
 }
 
-void t0_tools_arrived(struct t0_warp *w, unsigned lane, uint64_t barrier)
+void t0_tools_heard(struct t0_warp *w, unsigned lane, uint64_t barrier, enum t0_async what)
 {
     uint64_t object;
     if (tools_of(w) & T0_RACECHECK && find_object(w, barrier, true, &object))
-        t0_race_release(w, lane, object);
+        t0_race_async(w, lane, object, what);
 }
 
 /* Memory that a thread gives back may be another's next; that for arguments of a launch, too. */
@@ -449,6 +450,7 @@ void t0_tools_handlers(t0_handler *table[LIR_NOPS])
 {
     table[LIR_FENCE] = fence;
     table[LIR_ASYNC_GROUP] = group;
+    table[LIR_WGMMA] = product;
     table[LIR_MBARRIER] = mbarrier;
     table[LIR_SYSCALL] = syscall;
 }

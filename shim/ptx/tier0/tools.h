@@ -6,13 +6,14 @@
 #include "ptx/tier0/warp.h"
 #include "ptx/tier0/watch.h"
 
-struct t0_part { /* an access of one lane, that it may make */
+enum t0_async { T0_AT_ONCE, T0_COPYING, T0_MULTIPLYING }; /* copies and products of tiles, which a lane only starts */
+struct t0_part {                                          /* an access of one lane, that it may make */
     uint64_t address;
     uint32_t size;
     enum t0_access_kind kind;
     bool shared; /* the address is an offset in the block's shared memory, else flat */
     bool strong; /* atomic, volatile or with a scope */
-    bool async;  /* by a copy that the lane only starts */
+    enum t0_async async;
 };
 
 struct t0_row { /* an access of lanes of a warp that they may make */
@@ -43,9 +44,8 @@ void t0_tools_arrive(struct t0_warp *w, const struct lir_insn *i, uint32_t id); 
 void t0_tools_released(struct t0_block *b, struct t0_warp *w, const struct lir_insn *i, uint32_t id);
 void t0_tools_waited(struct t0_warp *w, uint32_t lanes); /* for the cluster's barrier */
 void t0_tools_exit(struct t0_warp *w);
-/* Of the mbarrier at this address of shared memory: it hears of what the lane has copied; of what the lane has done. */
-void t0_tools_copied(struct t0_warp *w, unsigned lane, uint64_t barrier);
-void t0_tools_arrived(struct t0_warp *w, unsigned lane, uint64_t barrier);
+/* The mbarrier at this address of shared memory hears of what the lane has started. */
+void t0_tools_heard(struct t0_warp *w, unsigned lane, uint64_t barrier, enum t0_async what);
 void t0_tools_handlers(t0_handler *table[LIR_NOPS]); /* what is neither an access nor a collective */
 
 /* Where an address of a lane lies: true: in shared memory, of the block of this rank. */
@@ -109,7 +109,7 @@ void t0_race_group(struct t0_warp *w, const struct lir_insn *i);
 void t0_race_release(struct t0_warp *w, unsigned lane, uint64_t object);
 void t0_race_release_shared(struct t0_warp *w, unsigned lane, uint64_t object); /* of an access by itself */
 void t0_race_acquire(struct t0_warp *w, unsigned lane, uint64_t object);
-void t0_race_copies(struct t0_warp *w, unsigned lane, uint64_t object);
+void t0_race_async(struct t0_warp *w, unsigned lane, uint64_t object, enum t0_async what);
 enum { T0_RACE_ANYWHERE = 8 }; /* in place of an address: words that have several of them */
 void t0_race_release_flat(struct t0_warp *w, unsigned lane, uint64_t address);
 void t0_race_acquire_flat(struct t0_warp *w, unsigned lane, uint64_t address);

@@ -152,15 +152,30 @@ static void lower_meeting(struct lir_lower *l)
     o->aux = LIR_BAR_SYNC | LIR_BAR_COUNT;
 }
 
+/* Products are done already: only what checks their order looks at groups. */
+static bool lower_group(struct lir_lower *l, const struct ptx_instr *i)
+{
+    const bool waits = lir_has(i, "wait_group");
+    if (!waits && !lir_has(i, "commit_group"))
+        return false;
+    struct lir_insn *o = lir_emit(l, LIR_ASYNC_GROUP);
+    o->aux = (waits ? LIR_GROUP_WAIT : LIR_GROUP_COMMIT) | LIR_GROUP_TILES;
+    if (waits) {
+        o->imm = i->src[0].imm > INT32_MAX ? INT32_MAX : (int32_t)i->src[0].imm;
+        lower_meeting(l);
+    }
+    return true;
+}
+
 bool lir_lower_wgmma(struct lir_lower *l, const struct ptx_instr *i)
 {
     if (i->op != PTX_OP_WGMMA)
         return false;
     if (lir_has(i, "mma_async"))
         lower_product(l, i);
-    else if (lir_has(i, "wait_group") || lir_has(i, "fence"))
+    else if (lir_has(i, "fence"))
         lower_meeting(l);
     else
-        return lir_has(i, "commit_group");
+        return lower_group(l, i);
     return true;
 }

@@ -350,9 +350,10 @@ bool t1_warp_op(struct t1_emit *e)
     case PTX_OP_BAR:
     case PTX_OP_BARRIER: barrier(e); return true;
     case PTX_OP_WGMMA:
-        if (!e->in->opcode || (!strstr(e->in->opcode, "wait_group") && !strstr(e->in->opcode, "fence")))
+        if (!e->in->opcode || strstr(e->in->opcode, "mma_async"))
             return false;
-        t1_put(e, "t1_bar_group(b, warp);\n");
+        if (!strstr(e->in->opcode, "commit_group"))
+            t1_put(e, "t1_bar_group(b, warp);\n");
         return true;
     case PTX_OP_SHFL: shuffle(e); return true;
     case PTX_OP_VOTE: vote(e); return true;
