@@ -145,6 +145,102 @@ static void freed_then_used(bool wrong)
     hope(cuCtxSynchronize());
 }
 
+/* A graph that allocates memory and gives it back, and p in it; `late`: a kernel of it behind the free. */
+static void *graph_with_memory(void *s, uint64_t *p, bool frees, bool late)
+{
+    void *graph, *exec;
+    need(cuStreamBeginCapture_v2(s, 0), "cuStreamBeginCapture");
+    need(cuMemAllocAsync(p, BYTES, s), "cuMemAllocAsync");
+    launch("write", *p, s);
+    if (frees)
+        need(cuMemFreeAsync(*p, s), "cuMemFreeAsync");
+    if (late)
+        launch("write", *p, s);
+    need(cuStreamEndCapture(s, &graph), "cuStreamEndCapture");
+    need(cuGraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiate");
+    return exec;
+}
+
+static void graph_uses_what_it_has_freed(bool wrong)
+{
+    void *s = stream();
+    uint64_t p;
+    void *exec = graph_with_memory(s, &p, true, wrong);
+    for (int k = 0; k < 3; k++)
+        need(cuGraphLaunch(exec, s), "cuGraphLaunch");
+    hope(cuCtxSynchronize());
+}
+
+static void used_behind_its_graph(bool wrong)
+{
+    void *s = stream(), *other = stream();
+    uint64_t p;
+    void *exec = graph_with_memory(s, &p, wrong, false);
+    for (int k = 0; k < 3; k++) {
+        need(cuGraphLaunch(exec, s), "cuGraphLaunch");
+        order(s, other);
+        launch("write", p, other);
+        order(other, s);
+        if (!wrong)
+            need(k ? cuMemFreeAsync(p, s) : cuMemFree_v2(p), "cuMemFree");
+    }
+    hope(cuCtxSynchronize());
+}
+
+static void used_beside_its_graph(bool wrong)
+{
+    void *s = stream(), *other = stream();
+    uint64_t p;
+    void *exec = graph_with_memory(s, &p, false, false);
+    need(cuGraphLaunch(exec, s), "cuGraphLaunch");
+    if (!wrong)
+        order(s, other);
+    launch("write", p, other);
+    order(other, s);
+    need(cuMemFreeAsync(p, s), "cuMemFreeAsync");
+    hope(cuCtxSynchronize());
+}
+
+static char room[4096];
+
+/* A copy or fill on one stream of memory that another one has; `in`: within its life. */
+static void touch(int how, bool in)
+{
+    void *a = stream(), *b = stream();
+    uint64_t p, q = device(BYTES);
+    need(cuMemAllocAsync(&p, BYTES, a), "cuMemAllocAsync");
+    if (in)
+        order(a, b);
+    hope(how == 0   ? cuMemcpyHtoDAsync_v2(p, room, BYTES, b)
+         : how == 1 ? cuMemcpyDtoHAsync_v2(room, p, BYTES, b)
+         : how == 2 ? cuMemcpyDtoDAsync_v2(q, p, BYTES, b)
+                    : cuMemsetD32Async(p, 0, BYTES / 4, b));
+    order(b, a);
+    need(cuMemFreeAsync(p, a), "cuMemFreeAsync");
+    hope(cuCtxSynchronize());
+    need(cuMemFree_v2(q), "cuMemFree");
+}
+static void copied_to_beside(bool wrong) { touch(0, !wrong); }
+static void copied_from_beside(bool wrong) { touch(1, !wrong); }
+static void copied_between_beside(bool wrong) { touch(2, !wrong); }
+static void filled_beside(bool wrong) { touch(3, !wrong); }
+
+static void copied_after_the_free(bool wrong)
+{
+    void *a = stream(), *b = stream();
+    uint64_t p;
+    need(cuMemAllocAsync(&p, BYTES, a), "cuMemAllocAsync");
+    need(cuMemsetD8Async(p, 0, BYTES, a), "cuMemsetD8Async");
+    if (wrong)
+        need(cuMemFreeAsync(p, a), "cuMemFreeAsync");
+    order(a, b);
+    hope(cuMemcpyDtoHAsync_v2(room, p, BYTES, b));
+    order(b, a);
+    if (!wrong)
+        need(cuMemFreeAsync(p, a), "cuMemFreeAsync");
+    hope(cuCtxSynchronize());
+}
+
 static void module_unloaded(bool wrong)
 {
     uint64_t p;
@@ -224,7 +320,6 @@ static void unmapped(bool wrong)
 
 /* --- lengths of copies and fills */
 
-static char room[4096];
 static void copy_too_long(bool wrong) { hope(cuMemcpyDtoH_v2(room, device(BYTES), wrong ? BYTES + 200000 : BYTES)); }
 static void copy_a_byte_too_long(bool wrong) { hope(cuMemcpyHtoD_v2(device(BYTES), room, BYTES + wrong)); }
 static void copy_beside(bool wrong) { hope(cuMemcpyDtoD_v2(device(BYTES) + (wrong ? 4 : 0), device(BYTES), BYTES)); }
@@ -318,6 +413,26 @@ static void leak_host(bool wrong)
     need(cuMemHostAlloc(&p, BYTES, 2), "cuMemHostAlloc");
     if (!wrong)
         need(cuMemFreeHost(p), "cuMemFreeHost");
+}
+/* CUDA_ARRAY3D_DESCRIPTOR: of 32 bits, unsigned */
+static const struct {
+    size_t width, height, depth;
+    int format;
+    unsigned channels, flags;
+} plane = {64, 8, 0, 3, 1, 0};
+static void leak_array(bool wrong)
+{
+    void *array;
+    need(cuArray3DCreate_v2(&array, (void *)&plane), "cuArray3DCreate");
+    if (!wrong)
+        need(cuArrayDestroy(array), "cuArrayDestroy");
+}
+static void leak_mipmap(bool wrong)
+{
+    void *array;
+    need(cuMipmappedArrayCreate(&array, (void *)&plane, 3), "cuMipmappedArrayCreate");
+    if (!wrong)
+        need(cuMipmappedArrayDestroy(array), "cuMipmappedArrayDestroy");
 }
 static void leak_mapping(bool wrong)
 {
@@ -425,6 +540,10 @@ static void never_used(bool wrong)
     { \
 #name, "Program hit CUDA_ERROR_INVALID_VALUE .* on CUDA API call to " call, IN_MAIN, "", name \
     }
+#define TOUCHES(name, by) \
+    { \
+#name, "Invalid use of stream-ordered memory by a " by, IN_MAIN, "", name \
+    }
 #define LEAKS(name, size) \
     { \
 #name, "Leaked " #size " bytes at 0x[0-9a-f]+$", IN_MAIN, "--leak-check full", name \
@@ -446,6 +565,14 @@ static const struct {
     STREAMS(used_before_it_is_allocated),
     STREAMS(freed_on_another_stream),
     STREAMS(freed_then_used),
+    STREAMS(graph_uses_what_it_has_freed),
+    STREAMS(used_behind_its_graph),
+    STREAMS(used_beside_its_graph),
+    TOUCHES(copied_to_beside, "copy"),
+    TOUCHES(copied_from_beside, "copy"),
+    TOUCHES(copied_between_beside, "copy"),
+    TOUCHES(filled_beside, "fill"),
+    TOUCHES(copied_after_the_free, "copy"),
     WRONG(module_unloaded, "0 bytes inside an allocation at 0x[0-9a-f]+ of size [0-9]+ bytes that was freed"),
     WRONG(unregistered, "0 bytes inside an allocation at 0x[0-9a-f]+ of size 4096 bytes that was freed"),
     WRONG(registered_too_short, "1 bytes after the nearest allocation at 0x[0-9a-f]+ of size 4096 bytes"),
@@ -470,6 +597,10 @@ static const struct {
     LEAKS(leak_managed, 400),
     LEAKS(leak_host, 400),
     LEAKS(leak_mapping, 2097152),
+    {"leak_array", "Leaked 2048 bytes at 0x[0-9a-f]+ of an array", "LEAK SUMMARY: 2048 bytes leaked in 1 allocations",
+     "--leak-check full", leak_array},
+    {"leak_mipmap", "Leaked 2688 bytes at 0x[0-9a-f]+ of an array", "LEAK SUMMARY: 2688 bytes leaked in 1 allocations",
+     "--leak-check full", leak_mipmap},
     {"leak_heap", "Leaked 40 bytes at 0x[0-9a-f]+ on the device heap", "LEAK SUMMARY: 40 bytes leaked in 1 allocations",
      "--leak-check full", leak_heap},
     READS(gap_of_rows_filled),

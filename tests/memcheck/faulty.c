@@ -360,6 +360,9 @@ static uint64_t read_only(void)
 }
 
 /* A surface of 4 rows of 16 words. */
+struct of_array { /* CUDA_RESOURCE_DESC */
+    uint64_t type, array, rest[20];
+};
 static uint64_t surface(int freed)
 {
     struct {
@@ -367,9 +370,7 @@ static uint64_t surface(int freed)
         int format;
         unsigned channels, flags;
     } shape = {16, 4, 0, 3, 1, 2}; /* CUDA_ARRAY3D_DESCRIPTOR: unsigned, of 32 bits; surfaces */
-    struct {
-        uint64_t type, array, rest[20];
-    } what = {.type = 0}; /* CUDA_RESOURCE_DESC */
+    struct of_array what = {.type = 0};
     void *array;
     uint64_t s = 0;
     need(cuArray3DCreate_v2(&array, (void *)&shape), "cuArray3DCreate");
@@ -378,6 +379,14 @@ static uint64_t surface(int freed)
     if (freed)
         need(cuArrayDestroy(array), "cuArrayDestroy");
     return s;
+}
+
+static int destroy_surface(uint64_t s)
+{
+    struct of_array what;
+    need(cuSurfObjectGetResourceDesc((void *)&what, s), "cuSurfObjectGetResourceDesc");
+    need(cuSurfObjectDestroy(s), "cuSurfObjectDestroy");
+    return cuArrayDestroy((void *)(uintptr_t)what.array);
 }
 
 /* A texture of 100 words of linear memory. */
@@ -489,7 +498,7 @@ static int launch(const struct test *t, void *f, int wrong)
     int r = cuCtxSynchronize();
     if (!wrong)
         need(t->twin == PINNED    ? cuMemFreeHost((void *)(uintptr_t)p)
-             : t->twin == SURFACE ? cuSurfObjectDestroy(p)
+             : t->twin == SURFACE ? destroy_surface(p)
              : t->twin == TEXTURE ? destroy_texture(p)
                                   : cuMemFree_v2(p),
              t->name);

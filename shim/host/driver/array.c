@@ -1,6 +1,7 @@
 /* Arrays: descriptors and storage. Rows are stored one after another, so copies treat them as
  * pitched memory; textures and surfaces read them through the descriptor. */
 #include "host/driver/internal.h"
+#include "host/driver/memcheck.h"
 
 struct host_slab host_arrays = HOST_SLAB(struct MUarray_st, "array");
 
@@ -72,7 +73,10 @@ MUresult muArray3DCreate(MUarray *array, const MUSA_ARRAY3D_DESCRIPTOR *d)
     MUresult r = host_enter(&ctx);
     if (r)
         return r;
-    return array && d ? host_array_make(ctx, d, array) : MUSA_ERROR_INVALID_VALUE;
+    r = array && d ? host_array_make(ctx, d, array) : MUSA_ERROR_INVALID_VALUE;
+    if (!r)
+        host_memcheck_array((*array)->data, host_array_bytes(*array), ctx);
+    return r;
 }
 HOST_ALIAS(muArray3DCreate_v2, muArray3DCreate);
 

@@ -2,7 +2,7 @@
  * error. */
 #include <string.h>
 
-#include "host/driver/internal.h"
+#include "host/driver/memcheck.h"
 
 struct host_slab host_contexts = HOST_SLAB(struct MUctx_st, "context");
 
@@ -98,6 +98,7 @@ static void tear_down(MUcontext c)
     host_kernels_ctx_gone(c);
     host_events_ctx_gone(c);
     host_textures_ctx_gone(c);
+    host_memcheck_leaks(c);
     host_mipmaps_ctx_gone(c); /* before the arrays they own */
     host_arrays_ctx_gone(c);
     for (;;) {

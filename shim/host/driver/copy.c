@@ -54,6 +54,8 @@ void host_copy_run(const struct copy *c)
     if (host_memcheck_on()) {
         host_initcheck_copied(c);
         host_order_copied(c);
+        host_memcheck_touched(c->src, "copy");
+        host_memcheck_touched(c->dst, "copy");
     }
     if (c->width == c->src_pitch && c->width == c->dst_pitch &&
         (c->depth == 1 || (c->src_slice == c->dst_slice && c->src_slice == c->width * c->height))) {

@@ -207,6 +207,11 @@ struct graph_memory *graph_memory_at(MUdeviceptr p); /* a reference, or NULL */
 /* A launch of the plan begins: its allocations become live and its frees are done, in order.
  * INVALID_VALUE: one of them is live (dead) already; nothing has changed then. */
 MUresult graph_memory_launch(const struct graph_plan *plan, bool auto_free);
+/* For memcheck: whether a node stands behind the allocation of the memory at `base` and before its free, as far as they
+ * are nodes of the plan. */
+bool graph_memory_holds(const struct graph_plan *plan, uint32_t node, uintptr_t base);
+/* The same: the launch of what has been put into the stream gives and takes memory, `before` it and behind it. */
+void graph_memory_tell(const struct graph_plan *plan, MUstream s, bool before);
 /* muMemFree and muMemFreeAsync of a graph's memory. */
 MUresult graph_memory_free(struct graph_memory *m);
 

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "host/driver/graph.h"
+#include "host/driver/memcheck.h"
 
 struct graph_memory {
     struct graph_memory *next, **link;
@@ -51,6 +52,7 @@ MUresult graph_memory_new(MUSA_MEM_ALLOC_NODE_PARAMS *p, struct graph_memory **m
     MUcontext ctx = host_current() && host_ctx_device(host_current()) == d ? host_current() : d->primary;
     if ((r = host_range_alloc(d, NULL, ctx, p->bytesize, 0, HOST_MEM_DEVICE, NULL, &base)))
         goto fail;
+    host_memcheck_given_back(base);
     made->device = d;
     made->base = (uintptr_t)base;
     made->size = p->bytesize;
@@ -169,6 +171,25 @@ MUresult graph_memory_launch(const struct graph_plan *plan, bool auto_free)
         }
     pthread_mutex_unlock(&lock);
     return r;
+}
+
+bool graph_memory_holds(const struct graph_plan *plan, uint32_t node, uintptr_t base)
+{
+    for (uint32_t i = 0; i < plan->n && plan->memory; i++) {
+        const bool alloc = plan->node[i].type == MU_GRAPH_NODE_TYPE_MEM_ALLOC;
+        if ((alloc || plan->node[i].type == MU_GRAPH_NODE_TYPE_MEM_FREE) && plan->node[i].memory.memory->base == base &&
+            ((alloc ? i > node : i < node) || !plan_follows(plan, i, node)))
+            return false;
+    }
+    return true;
+}
+
+void graph_memory_tell(const struct graph_plan *plan, MUstream s, bool before)
+{
+    const MUgraphNodeType type = before ? MU_GRAPH_NODE_TYPE_MEM_ALLOC : MU_GRAPH_NODE_TYPE_MEM_FREE;
+    for (uint32_t i = 0; i < plan->n && plan->memory && host_memcheck_on(); i++)
+        if (plan->node[i].type == type)
+            (before ? host_memcheck_pooled : host_memcheck_unpooled)(plan->node[i].memory.memory->base, s);
 }
 
 MUresult graph_memory_free(struct graph_memory *m)

@@ -419,7 +419,9 @@ MUresult graph_launch(MUgraphExec exec, MUstream s)
     tell_watcher(plan, true);
     struct host_op op = {run_op, drop_op, run, "graph", HOST_OP_ALWAYS};
     struct host_work *work = NULL;
+    graph_memory_tell(plan, s, true);
     r = host_submit(s, &op, &exec->last, exec->last ? 1 : 0, HOST_CHECKED, &work);
+    graph_memory_tell(plan, s, false);
     if (r) {
         tell_watcher(plan, false);
     } else {

@@ -279,6 +279,7 @@ size_t host_format_bytes(MUarray_format f); /* of one channel, 0 for a format we
 /* array.c, mipmap.c */
 MUresult host_array_make(MUcontext ctx, const MUSA_ARRAY3D_DESCRIPTOR *d, MUarray *array);
 void host_array_free(MUarray a);
+static inline size_t host_array_bytes(MUarray a) { return a->slice * (a->depth ? a->depth : 1); }
 struct MUmipmappedArray_st {
     uint64_t slab_;
     MUcontext ctx;

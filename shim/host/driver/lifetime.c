@@ -67,6 +67,8 @@ bool host_life_holds(struct host_life *l, const struct host_order *now)
     return true;
 }
 
+bool host_life_ended(const struct host_life *l) { return l && l->until; }
+
 bool host_life_end(struct host_life *l, struct host_order *until)
 {
     host_order_unref(l->until);

@@ -1,5 +1,6 @@
 /* CUMU_CHECK=memory: what memory lives, who made it, and what has been freed of late. A list of its own beside the
  * books (arena.c), so that looking at each access takes no lock of theirs. */
+#include "host/driver/graph.h"
 #include "host/driver/order.h"
 
 #include <errno.h>
@@ -144,6 +145,8 @@ void host_memcheck_pooled(uint64_t p, MUstream s)
     if (b) {
         host_life_free(b->life); /* the stream takes it again before it has come to the free */
         b->life = life;
+        b->streamed = true;
+        b->given_back = false;
     } else {
         host_life_free(life);
     }
@@ -169,7 +172,48 @@ void host_memcheck_unpooled(uint64_t p, MUstream s)
         host_memcheck_say_early_free(&early);
 }
 
-void host_memcheck_refused(const void *p)
+/* Stream-ordered memory lives where this stands, in the order of streams and, of a graph, among its nodes. */
+static bool is_alive(const struct host_block *b, const struct host_running *r)
+{
+    return !b->life ||
+           (host_life_holds(b->life, r->order) && (!r->plan || graph_memory_holds(r->plan, r->node, b->base)));
+}
+
+void host_memcheck_touched(const void *p, const char *by)
+{
+    const struct host_running now = host_order_running();
+    struct host_block outlived = {.base = 0};
+    if (!now.order || !(host_config()->check_tools & T0_MEMCHECK))
+        return;
+    pthread_rwlock_rdlock(&lock);
+    const struct host_block *b = holder((uintptr_t)p);
+    if (b && !is_alive(b, &now))
+        outlived = *b;
+    for (size_t k = next_freed; !b && k && next_freed - k < REMEMBERED; k--) /* its stream is further */
+        if (inside(&freed[(k - 1) % REMEMBERED], (uintptr_t)p)) {
+            b = &freed[(k - 1) % REMEMBERED];
+            if (b->streamed)
+                outlived = *b;
+        }
+    pthread_rwlock_unlock(&lock);
+    if (outlived.base)
+        host_memcheck_say_outlived(&outlived, by, now.order);
+}
+
+void host_memcheck_array(const void *p, size_t size, MUcontext ctx)
+{
+    if (!host_memcheck_on())
+        return;
+    pthread_rwlock_wrlock(&lock);
+    struct host_block *b = block_at((uintptr_t)p);
+    if (b) {
+        b->of_array = size;
+        b->ctx = ctx;
+    }
+    pthread_rwlock_unlock(&lock);
+}
+
+void host_memcheck_given_back(const void *p)
 {
     if (!host_memcheck_on())
         return;
@@ -252,10 +296,12 @@ void host_memcheck_leaks(MUcontext ctx)
     size_t bytes = 0, leaks = 0;
     pthread_rwlock_rdlock(&lock);
     for (size_t k = 0; k < count; k++) {
-        if (!(HOST_KIND(live[k].kind) & kinds) || live[k].given_back || (ctx && live[k].ctx != ctx))
+        const struct host_block *b = &live[k];
+        if (!(HOST_KIND(b->kind) & kinds || b->of_array) || b->given_back || host_life_ended(b->life) ||
+            (ctx && b->ctx != ctx))
             continue;
-        host_memcheck_say_leak(&live[k]);
-        bytes += live[k].size;
+        host_memcheck_say_leak(b);
+        bytes += b->of_array ? b->of_array : b->size;
         leaks++;
     }
     pthread_rwlock_unlock(&lock);
@@ -272,7 +318,7 @@ static bool is_reachable(const struct host_block *b, const struct host_memcheck_
     return !(b->constant && kind != T0_READS) &&
            (!b->one_device || b->ctx->device == r->ctx->device ||
             __atomic_load_n(&r->ctx->peer[b->ctx->device->ordinal], __ATOMIC_RELAXED)) &&
-           (!b->life || host_life_holds(b->life, r->order));
+           is_alive(b, &(struct host_running){(struct host_order *)(uintptr_t)r->order, r->plan, r->node});
 }
 
 /* Mappings side by side are as good as one, and their rights change. */

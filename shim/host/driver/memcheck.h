@@ -22,8 +22,10 @@ struct host_block {
     MUcontext ctx;
     bool one_device;                /* which others reach only if their contexts have enabled it */
     bool in_heap;                   /* of malloc in kernels; no frames then */
-    bool given_back;                /* its free was refused, as the context had failed: no leak */
+    bool given_back;                /* no leak: its free was refused, as the context had failed, or a graph has it */
+    bool streamed;                  /* it has or had a life */
     bool constant;                  /* kernels may only read it */
+    size_t of_array;                /* bytes of the array, or mipmapped array, that begins with it; 0: no leak */
     bool foreign;                   /* others than kernels, copies and fills may have written there */
     struct host_life *life;         /* lifetime.c; NULL: from call to call */
     uintptr_t written;              /* initcheck: up to here somebody has, at least */
@@ -39,7 +41,11 @@ void host_memcheck_gone(const struct host_range *r);
 void host_memcheck_pooled(uint64_t p, MUstream s);
 void host_memcheck_unpooled(uint64_t p, MUstream s);
 void host_memcheck_constant(const void *p); /* kernels may only read it */
-void host_memcheck_refused(const void *p);  /* a free of it ended with an error of before */
+/* A copy or fill, which runs here, is about to touch memory that may be stream-ordered. */
+void host_memcheck_touched(const void *p, const char *by);
+void host_memcheck_array(const void *p, size_t size,
+                         MUcontext ctx);      /* the program's to destroy, with all that follows */
+void host_memcheck_given_back(const void *p); /* until a stream has it: no leak */
 /* Memory that a kernel has allocated on the device heap, or frees; and the heap itself, none of which may be touched
  * otherwise. */
 void host_memcheck_heap(const void *p, size_t size, MUcontext ctx);
@@ -91,6 +97,7 @@ struct host_life *host_life_new(struct host_order *from); /* takes it; NULL: no 
 void host_life_free(struct host_life *l);                 /* NULL is fine */
 /* Whether what stands there uses it while it lives, which is kept. */
 bool host_life_holds(struct host_life *l, const struct host_order *now);
+bool host_life_ended(const struct host_life *l); /* NULL: no */
 /* Takes the end; false: it may come before the beginning, or before a use that was kept. */
 bool host_life_end(struct host_life *l, struct host_order *until);
 
@@ -105,6 +112,8 @@ struct host_memcheck_run {
     const struct host_frames *origin;
     MUcontext ctx;
     const struct host_order *order; /* where the launch stands; NULL: unknown */
+    const struct graph_plan *plan;  /* of a graph's kernel; else NULL */
+    uint32_t node;
     uint64_t serial;
     uint64_t places, more; /* reported; at places that had been */
     bool failed;
@@ -124,6 +133,7 @@ void host_memcheck_say(const struct t0_finding *f, const char *stack);
 void host_memcheck_say_unused(const struct host_block *b, uint64_t bytes, uint64_t first);
 /* A copy to the host of bytes from `base` on whose first unwritten one is at `first`; once for each call's place. */
 void host_memcheck_say_unwritten(uint64_t base, uint64_t size, uint64_t first);
+void host_memcheck_say_outlived(const struct host_block *b, const char *by, const struct host_order *order);
 void host_memcheck_say_early_free(const struct host_block *b);
 void host_memcheck_say_leak(const struct host_block *b);
 void host_memcheck_say_leaks(size_t bytes, size_t count);

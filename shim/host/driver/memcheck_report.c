@@ -181,11 +181,11 @@ static const char *why_forbidden(const struct host_block *b)
 {
     if (b->constant)
         return ", which is constant: kernels may only read it";
+    if (b->life)
+        return ", or outside of its life in the order of streams";
     if (b->one_device && host_config()->devices > 1)
         return ", or on a device without peer access";
-    if (b->kind == HOST_MEM_MAPPED)
-        return ", or mapped without the right to do so";
-    return b->life ? ", or outside of its life in the order of streams" : "";
+    return b->kind == HOST_MEM_MAPPED ? ", or mapped without the right to do so" : "";
 }
 
 /* What there is at the finding's address of global memory, and around it. */
@@ -349,10 +349,12 @@ const struct t0_watch *host_memcheck_start(struct host_memcheck_run *r, MUcontex
         return NULL;
     if (r->watch.tools & T0_RACECHECK)
         r->watch.race = t0_race_new(g, host_order_op(g, NULL));
-    const struct host_order *order = host_order_running().order;
-    r->origin = origin || !order ? origin : &order->origin; /* a graph's kernel: of its launch */
+    const struct host_running now = host_order_running();
+    r->origin = origin || !now.order ? origin : &now.order->origin; /* a graph's kernel: of its launch */
     r->ctx = ctx;
-    r->order = order;
+    r->order = now.order;
+    r->plan = now.plan;
+    r->node = now.node;
     return &r->watch;
 }
 
@@ -451,8 +453,12 @@ void host_memcheck_say_leak(const struct host_block *b)
 {
     char title[400], name[300];
     const struct t0_finding f = {.tool = T0_MEMCHECK, .title = title};
-    snprintf(title, sizeof title, "Leaked %zu bytes at 0x%lx%s%s", b->size, (unsigned long)b->base,
-             b->in_heap ? " on the device heap" : "", called(b, name, sizeof name));
+    snprintf(title, sizeof title, "Leaked %zu bytes at 0x%lx%s%s", b->of_array ? b->of_array : b->size,
+             (unsigned long)b->base,
+             b->in_heap    ? " on the device heap"
+             : b->of_array ? " of an array"
+                           : "",
+             called(b, name, sizeof name));
     say(&f, "Saved host backtrace up to driver entry point at allocation time", &b->made);
 }
 
@@ -483,28 +489,43 @@ void host_memcheck_say_unused(const struct host_block *b, uint64_t bytes, uint64
     say(&f, "Saved host backtrace up to driver entry point at allocation time", &b->made);
 }
 
-void host_memcheck_say_unwritten(uint64_t base, uint64_t size, uint64_t first)
+/* What a call has done, once for its place. */
+static void say_of_call(const struct t0_finding *f, const struct host_order *order)
 {
-    char title[120], where[120];
     struct host_frames here;
-    const struct host_order *order = host_order_running().order;
     const struct host_frames *origin = order ? &order->origin : &here;
-    const struct t0_finding f = {.tool = T0_INITCHECK, .title = title, .note = {where}, .notes = 1};
-    struct t0_finding place = {.tool = T0_INITCHECK, .places = 1};
+    struct t0_finding place = {.tool = f->tool, .places = 1};
     if (!order)
         host_memcheck_frames(&here);
     for (int k = 0; k < origin->count; k++)
         place.at[0].place.pc = place.at[0].place.pc * 16777619u ^ (uint32_t)(uintptr_t)origin->at[k];
+    pthread_mutex_lock(&reporting);
+    if (is_new(&place))
+        say(f, "Saved host backtrace up to driver entry point at error", origin);
+    else
+        repeated++;
+    pthread_mutex_unlock(&reporting);
+}
+
+void host_memcheck_say_unwritten(uint64_t base, uint64_t size, uint64_t first)
+{
+    char title[120], where[120];
+    const struct t0_finding f = {.tool = T0_INITCHECK, .title = title, .note = {where}, .notes = 1};
     snprintf(title, sizeof title, "Host API memory access error at host access to 0x%llx of size %llu bytes",
              (unsigned long long)base, (unsigned long long)size);
     snprintf(where, sizeof where, "Uninitialized access at 0x%llx on access by cudaMemcpy source",
              (unsigned long long)first);
-    pthread_mutex_lock(&reporting);
-    if (is_new(&place))
-        say(&f, "Saved host backtrace up to driver entry point at error", origin);
-    else
-        repeated++;
-    pthread_mutex_unlock(&reporting);
+    say_of_call(&f, host_order_running().order);
+}
+
+void host_memcheck_say_outlived(const struct host_block *b, const char *by, const struct host_order *order)
+{
+    char title[120], where[120];
+    const struct t0_finding f = {.tool = T0_MEMCHECK, .title = title, .note = {where}, .notes = 1};
+    snprintf(title, sizeof title, "Invalid use of stream-ordered memory by a %s", by);
+    snprintf(where, sizeof where, "Address 0x%lx of an allocation of size %zu bytes: not allocated before it, or freed",
+             (unsigned long)b->base, b->size);
+    say_of_call(&f, order);
 }
 
 void host_memcheck_say_leaks(size_t bytes, size_t count)

@@ -67,7 +67,6 @@ void host_range_release(const struct host_range *r)
 void host_memory_ctx_gone(MUcontext ctx)
 {
     struct host_range r;
-    host_memcheck_leaks(ctx);
     while (host_range_of_ctx(ctx, &r))
         host_range_release(&r);
 }
@@ -133,7 +132,7 @@ static MUresult enter_free(const void *p)
 {
     MUresult r = host_enter(NULL);
     if (r)
-        host_memcheck_refused(p);
+        host_memcheck_given_back(p);
     return r ? r : host_capture_unsafe();
 }
 
@@ -142,13 +141,15 @@ MUresult muMemFree(MUdeviceptr p)
     MUresult r = enter_free((void *)(uintptr_t)p);
     if (r || !p)
         return r;
-    struct host_range range;
+    struct host_range range = {.base = 0};
     struct graph_memory *memory = graph_memory_at(p);
     if (memory) {
         if (host_mem_find((void *)(uintptr_t)p, &range))
             r = host_ctx_wait(range.ctx);
         r = r ? r : graph_memory_free(memory);
         graph_memory_unref(memory);
+        if (!r && range.ctx && range.ctx->legacy)
+            host_memcheck_unpooled(p, range.ctx->legacy);
         return r;
     }
     if (!host_range_claim((void *)(uintptr_t)p, host_pool_kinds(p) | HOST_KIND(HOST_MEM_MANAGED), &range))

@@ -28,6 +28,7 @@ void host_fill_run(const struct fill *f)
     for (size_t y = 0; host_memcheck_on() && y < f->height; y++)
         host_initcheck_filled(f->p + y * f->pitch, f->width * f->element);
     host_order_filled(f);
+    host_memcheck_touched(f->p, "fill");
 }
 
 static MUresult run_fill(void *arg)

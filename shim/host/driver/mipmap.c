@@ -1,5 +1,6 @@
 /* Mipmapped arrays: a chain of arrays, each half the size of the one before. */
 #include "host/driver/internal.h"
+#include "host/driver/memcheck.h"
 
 static struct host_slab mipmaps = HOST_SLAB(struct MUmipmappedArray_st, "mipmapped array");
 
@@ -43,6 +44,10 @@ MUresult muMipmappedArrayCreate(MUmipmappedArray *mipmap, const MUSA_ARRAY3D_DES
         d.Height = half(d.Height);
         d.Depth = volume ? half(d.Depth) : d.Depth;
     }
+    size_t bytes = 0;
+    for (unsigned k = 0; k < m->levels; k++)
+        bytes += host_array_bytes(m->level[k]);
+    host_memcheck_array(m->level[0]->data, bytes, ctx);
     *mipmap = m;
     return MUSA_SUCCESS;
 }

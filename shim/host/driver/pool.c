@@ -211,7 +211,7 @@ MUresult muMemFreeAsync(MUdeviceptr p, MUstream stream)
     MUstream s;
     MUresult r = host_stream_of(stream, &s);
     if (r)
-        host_memcheck_refused((void *)(uintptr_t)p);
+        host_memcheck_given_back((void *)(uintptr_t)p);
     if (r || !p)
         return r;
     if (host_capturing(s))
@@ -222,6 +222,8 @@ MUresult muMemFreeAsync(MUdeviceptr p, MUstream stream)
     if (memory) { /* of a graph: its books say that it is free, later launches follow in the stream */
         r = graph_memory_free(memory);
         graph_memory_unref(memory);
+        if (!r)
+            host_memcheck_unpooled(p, s);
         return r;
     }
     struct pending *f = calloc(1, sizeof *f);
