@@ -298,6 +298,20 @@ static void faults(void)
                  KERNEL(".shared .align 16 .b8 s[64]; mov.u32 %r2, s; add.u32 %r2, %r2, 8;\n"
                         "ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r2];\n"),
                  1, 32, T0_FAULT_MISALIGNED, 0, 0, 0);
+    static const char *const parts[] = {
+        "ld.global.v8.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, [%rd5+16]",
+        "st.global.v8.u32 [%rd5+48], {%r1, %r1, %r1, %r1, %r1, %r1, %r1, %r1}",
+        "ld.global.v4.u64 {%rd2, %rd3, %rd4, %rd6}, [%rd5+8]",
+        "red.global.add.v2.f32 [%rd5+4], {%f1, %f2}",
+        "atom.global.add.v4.f32 {%f1, %f2, %f3, %f4}, [%rd5+8], {%f1, %f2, %f3, %f4}",
+        "red.global.v8.f16.add.noftz [%rd5+8], {%h1, %h1, %h1, %h1, %h1, %h1, %h1, %h1}"};
+    for (unsigned k = 0; k < sizeof parts / sizeof *parts; k++) {
+        snprintf(
+            text, sizeof text,
+            ".version 8.8\n.target sm_100\n.address_size 64\n%sadd.u64 %%rd5, %%rd31, 128; and.b64 %%rd5, %%rd5, -32; %s;\n%s",
+            ENTRY("k"), parts[k], END);
+        expect_fault(parts[k], text, 1, 32, T0_FAULT_MISALIGNED, 0, 0, 0);
+    }
     expect_fault("outside shared memory",
                  KERNEL(".shared .align 4 .b8 s[128]; shl.b32 %r2, %r1, 2; mov.u32 %r3, s; add.u32 "
                         "%r2, %r2, %r3;\n"

@@ -26,6 +26,12 @@ ALWAYS void check_aligned(struct t0_warp *w, const struct lir_insn *i, unsigned 
         t0_raise(w, i, T0_FAULT_MISALIGNED, lane, a);
 }
 
+static void aligned(struct t0_warp *w, const struct lir_insn *i)
+{
+    T0_FOR_LANES(l, w->l.mask)
+    check_aligned(w, i, l, any_address(w, i, l), 1u << (i->aux & LIR_MEM_LOG2_SIZE));
+}
+
 /* Host address of an access to shared memory. */
 ALWAYS uint8_t *shared_at(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t a, unsigned size)
 {
@@ -400,7 +406,8 @@ void t0_memory_handlers(t0_handler *table[LIR_NOPS])
                {LIR_LD_KPARAM, ld_kparam},   {LIR_LANE_LD, lane_ld},
                {LIR_LANE_ST, lane_st},       {LIR_LANE_ADDR, lane_addr},
                {LIR_LOCAL_ADDR, local_addr}, {LIR_ALLOCA, alloca_block},
-               {LIR_STACKSAVE, stack_save},  {LIR_STACKRESTORE, stack_restore}};
+               {LIR_STACKSAVE, stack_save},  {LIR_STACKRESTORE, stack_restore},
+               {LIR_ALIGNED, aligned}};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         table[all[k].op] = all[k].handler;
 }

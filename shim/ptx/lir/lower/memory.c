@@ -150,6 +150,15 @@ static uint16_t ordering(const struct ptx_instr *i)
     }
 }
 
+/* What is done in parts is aligned as a whole. */
+static void emit_aligned(struct lir_lower *l, const struct lir_place *p, unsigned log2)
+{
+    struct lir_insn *o = lir_emit(l, LIR_ALIGNED);
+    o->a = p->row;
+    o->imm = p->imm;
+    o->aux = (uint16_t)(log2 | (p->addr32 ? LIR_MEM_ADDR32 : 0));
+}
+
 /* Lowers ld and st. Parameters have forms of their own; the operation is chosen by
  * size, vector and ordering so that plain accesses have loops without tests, and all others share the general one,
  * which looks at `aux`. */
@@ -167,6 +176,16 @@ static void lower_access(struct lir_lower *l, const struct ptx_instr *i, bool st
         return;
     struct lir_place p = lir_resolve(l, address, i->space);
     unsigned step = n == 8 ? 4 : n; /* the eight elements of .v8 go in two halves */
+    if (n == 8) {
+        emit_aligned(l, &p, 3 + log2);
+        for (unsigned k = 0; !store && k < step; k++) /* the first half may be written over the address */
+            if (lir_dest(l, &data[k]) == p.row) {
+                const enum lir_class c = p.addr32 ? LIR_CLASS_32 : LIR_CLASS_64;
+                const uint32_t copy = lir_temp(l, c);
+                lir_emit_move(l, c, copy, p.row);
+                p.row = copy;
+            }
+    }
     for (unsigned first = 0; first < n; first += step) {
         uint32_t row[4] = {0};
         unsigned width = data_width(l, &data[first], i->type[0]);
@@ -229,6 +248,8 @@ static void lower_atom(struct lir_lower *l, const struct ptx_instr *i)
         lir_fail(l, "vector of %u elements", n);
     for (unsigned k = 0; k < n; k++)
         source[k] = v->kind == PTX_O_VEC ? vector_source(l, d, v, k, c) : lir_source(l, v, c);
+    if (n > 1)
+        emit_aligned(l, &p, log2_size(i->type[0]) + (unsigned)__builtin_ctz(n));
     for (unsigned k = 0; k < n; k++) {
         uint32_t row = !returns               ? LIR_SINK
                        : d->kind == PTX_O_VEC ? lir_dest(l, &l->f->opnd[d->first + k])

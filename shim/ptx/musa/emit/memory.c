@@ -304,6 +304,7 @@ bool mu_memory(struct mu_emit *e)
     case LIR_STACKSAVE:
     case LIR_STACKRESTORE: stack(e); return true;
     case LIR_ATOM: atom(e); return true;
+    case LIR_ALIGNED: return true; /* the device's own accesses look */
     case LIR_FENCE: mu_put(e, "fence(%d);\n", i->aux & LIR_FENCE_SYS ? 2 : 1); return true;
     case LIR_CVTA_SHARED: shared_address(e, false); return true;
     case LIR_CVTA_TO_SHARED: shared_address(e, true); return true;
