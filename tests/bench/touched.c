@@ -1,5 +1,5 @@
-/* Fills so many megabytes of device memory, adds to each word of them by one launch, and prints the most memory that the
- * process has had, in bytes: what `sanitize.sh` compares with and without a tool. usage: touched MEGABYTES */
+/* Fills so many megabytes of device memory, adds to each word of them by one launch, and prints the most memory that
+ * the process has had, in bytes: what `sanitize.sh` compares with and without a tool. usage: touched MEGABYTES */
 #include <stdint.h>
 #include <string.h>
 

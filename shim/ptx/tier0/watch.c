@@ -11,8 +11,9 @@ struct part { /* what an instruction does with memory, for one lane */
     uint64_t address;
     uint32_t size;
     enum t0_access_kind kind;
-    bool shared;  /* an offset in the block's shared memory, else flat */
-    bool aligned; /* must be a multiple of its size */
+    bool shared;   /* an offset in the block's shared memory, else flat */
+    bool aligned;  /* must be a multiple of its size, */
+    uint32_t unit; /* or of this, if it is not 0 */
 };
 enum { MOST_PARTS = 2 };
 
@@ -35,16 +36,20 @@ static unsigned copy_parts(struct t0_warp *w, const struct lir_insn *i, unsigned
 {
     uint32_t size = 1u << (i->aux & LIR_CP_LOG2);
     uint32_t reads = i->aux & LIR_CP_PARTIAL ? T0_U32(w, i->c)[lane] : size;
-    p[0] = (struct part){address_at(w, i->a, lane, i->aux & LIR_CP_ADDR32, i->imm), size, T0_WRITES, true, true};
-    p[1] = (struct part){T0_U64(w, i->b)[lane], reads < size ? reads : size, T0_READS, false, false};
+    p[0] = (struct part){address_at(w, i->a, lane, i->aux & LIR_CP_ADDR32, i->imm), size, T0_WRITES, true, true, 0};
+    p[1] = (struct part){T0_U64(w, i->b)[lane], reads < size ? reads : size, T0_READS, false, true, size};
     return reads ? 2 : 1;
 }
 
 static unsigned bulk_parts(struct t0_warp *w, const struct lir_insn *i, unsigned lane, struct part *p)
 {
     uint32_t size = T0_U32(w, i->c)[lane];
-    p[0] = (struct part){address_at(w, i->a, lane, i->aux & LIR_BULK_TO32, 0), size, i->imm ? T0_UPDATES : T0_WRITES,
-                         (i->aux & LIR_BULK_TO_SHARED) != 0, false};
+    p[0] = (struct part){address_at(w, i->a, lane, i->aux & LIR_BULK_TO32, 0),
+                         size,
+                         i->imm ? T0_UPDATES : T0_WRITES,
+                         (i->aux & LIR_BULK_TO_SHARED) != 0,
+                         !(i->aux & LIR_BULK_ZERO),
+                         16};
     if (i->aux & LIR_BULK_MULTICAST) /* to the same place in each block */
         p[0].address &= LIR_CLUSTER_STRIDE - 1;
     if (i->aux & LIR_BULK_ZERO)
@@ -52,8 +57,12 @@ static unsigned bulk_parts(struct t0_warp *w, const struct lir_insn *i, unsigned
     const uint32_t edge = i->aux & LIR_BULK_EDGES ? 15 : 0;
     if (size && size <= 2 * edge)
         return 1;
-    p[1] = (struct part){address_at(w, i->b, lane, i->aux & LIR_BULK_FROM32, 0) + edge, size - 2 * edge, T0_READS,
-                         (i->aux & LIR_BULK_FROM_SHARED) != 0, false};
+    p[1] = (struct part){address_at(w, i->b, lane, i->aux & LIR_BULK_FROM32, 0) + edge,
+                         size - 2 * edge,
+                         T0_READS,
+                         (i->aux & LIR_BULK_FROM_SHARED) != 0,
+                         !edge,
+                         16};
     return size ? 2 : 0;
 }
 
@@ -62,11 +71,14 @@ static unsigned mbarrier_parts(struct t0_warp *w, const struct lir_insn *i, unsi
     const unsigned kind = i->aux & LIR_MB_KIND;
     if (kind == LIR_MB_PENDING)
         return 0;
-    *p = (struct part){address_at(w, i->a, lane, i->aux & LIR_MEM_ADDR32, i->imm), 8,
+    *p = (struct part){address_at(w, i->a, lane, i->aux & LIR_MEM_ADDR32, i->imm),
+                       8,
                        kind == LIR_MB_TEST || kind == LIR_MB_TEST_PARITY ? T0_READS
                        : kind == LIR_MB_INIT || kind == LIR_MB_INVAL     ? T0_WRITES
                                                                          : T0_UPDATES,
-                       (i->aux & LIR_MEM_SHARED) != 0, true};
+                       (i->aux & LIR_MEM_SHARED) != 0,
+                       true,
+                       0};
     return 1;
 }
 
@@ -80,42 +92,56 @@ static unsigned find_parts(struct t0_warp *w, const struct lir_insn *i, unsigned
     case LIR_LDG_16:
     case LIR_LDG_32:
     case LIR_LDG_64:
-        *p = (struct part){address_at(w, i->a, lane, false, i->imm), 1u << (i->op - LIR_LDG_8), T0_READS, false, true};
+        *p = (struct part){
+            address_at(w, i->a, lane, false, i->imm), 1u << (i->op - LIR_LDG_8), T0_READS, false, true, 0};
         return 1;
     case LIR_STG_8:
     case LIR_STG_16:
     case LIR_STG_32:
     case LIR_STG_64:
-        *p = (struct part){address_at(w, i->a, lane, false, i->imm), 1u << (i->op - LIR_STG_8), T0_WRITES, false, true};
+        *p = (struct part){
+            address_at(w, i->a, lane, false, i->imm), 1u << (i->op - LIR_STG_8), T0_WRITES, false, true, 0};
         return 1;
     case LIR_LDS_8:
     case LIR_LDS_16:
     case LIR_LDS_32:
     case LIR_LDS_64:
-        *p = (struct part){address_at(w, i->a, lane, true, i->imm), 1u << (i->op - LIR_LDS_8), T0_READS, true, true};
+        *p = (struct part){address_at(w, i->a, lane, true, i->imm), 1u << (i->op - LIR_LDS_8), T0_READS, true, true, 0};
         return 1;
     case LIR_STS_8:
     case LIR_STS_16:
     case LIR_STS_32:
     case LIR_STS_64:
-        *p = (struct part){address_at(w, i->a, lane, true, i->imm), 1u << (i->op - LIR_STS_8), T0_WRITES, true, true};
+        *p = (struct part){
+            address_at(w, i->a, lane, true, i->imm), 1u << (i->op - LIR_STS_8), T0_WRITES, true, true, 0};
         return 1;
     case LIR_LD_ANY:
     case LIR_ST_ANY:
-        *p = (struct part){address_at(w, i->a, lane, addr32, i->imm), any_bytes(i->aux),
-                           i->op == LIR_LD_ANY ? T0_READS : T0_WRITES, in_shared, true};
+        *p = (struct part){address_at(w, i->a, lane, addr32, i->imm),
+                           any_bytes(i->aux),
+                           i->op == LIR_LD_ANY ? T0_READS : T0_WRITES,
+                           in_shared,
+                           true,
+                           0};
         return 1;
     case LIR_LDMATRIX:
     case LIR_STMATRIX:
         if (lane >= 8u << (i->aux & LIR_LDM_LOG2))
             return 0;
-        *p = (struct part){address_at(w, i->a, lane, addr32, i->imm), 16, i->op == LIR_LDMATRIX ? T0_READS : T0_WRITES,
-                           in_shared, true};
+        *p = (struct part){address_at(w, i->a, lane, addr32, i->imm),
+                           16,
+                           i->op == LIR_LDMATRIX ? T0_READS : T0_WRITES,
+                           in_shared,
+                           true,
+                           0};
         return 1;
     case LIR_ATOM:
         *p = (struct part){address_at(w, i->a, lane, i->aux & LIR_ATOM_ADDR32, i->imm),
-                           t0_atomic_size(i->aux >> LIR_ATOM_TYPE_SHIFT & 0x1f), T0_UPDATES,
-                           (i->aux & LIR_ATOM_SHARED) != 0, true};
+                           t0_atomic_size(i->aux >> LIR_ATOM_TYPE_SHIFT & 0x1f),
+                           T0_UPDATES,
+                           (i->aux & LIR_ATOM_SHARED) != 0,
+                           true,
+                           0};
         return p->size != 0;
     case LIR_CP_ASYNC: return copy_parts(w, i, lane, p);
     case LIR_BULK: return bulk_parts(w, i, lane, p);
@@ -232,7 +258,7 @@ static void report(struct t0_warp *w, const struct lir_insn *i, unsigned lane, c
              : m->space == GLOBAL ? watch->denied(watch->ctx, m->address, p->size, p->kind)
                                   : "out of bounds");
     f.notes = 1;
-    if (m->space != GLOBAL) {
+    if (m->space != GLOBAL && !misaligned) {
         snprintf(limit, sizeof limit, "of %llu bytes of %s memory that the %s has", (unsigned long long)m->limit,
                  space[m->space], m->space == SHARED ? "block" : "thread");
         f.note[f.notes++] = limit;
@@ -245,6 +271,8 @@ static void report(struct t0_warp *w, const struct lir_insn *i, unsigned lane, c
     watch->report(watch->ctx, &f);
 }
 
+static bool is_odd(const struct part *p) { return p->aligned && p->address & ((p->unit ? p->unit : p->size) - 1); }
+
 /* Bit of the lane if it may not make an access, which is reported. */
 static uint32_t look(struct t0_warp *w, const struct lir_insn *i, unsigned lane)
 {
@@ -252,11 +280,11 @@ static uint32_t look(struct t0_warp *w, const struct lir_insn *i, unsigned lane)
     const unsigned n = find_parts(w, i, lane, p);
     for (unsigned k = 0; k < n; k++) {
         struct miss m;
-        const bool good = may_access(w, i, lane, &p[k], &m), odd = p[k].aligned && p[k].address & (p[k].size - 1);
+        const bool good = may_access(w, i, lane, &p[k], &m), odd = is_odd(&p[k]);
         if (good && !odd)
             continue;
         /* A word that begins in an allocation and reaches beyond its end is misaligned first, as devices see it. */
-        const struct part first = {p[k].address, 1, p[k].kind, p[k].shared, false};
+        const struct part first = {p[k].address, 1, p[k].kind, p[k].shared, false, 0};
         struct miss unused;
         const bool misaligned = odd && (good || may_access(w, i, lane, &first, &unused));
         report(w, i, lane, &p[k], &m, misaligned);
@@ -389,7 +417,7 @@ static void watched(struct t0_warp *w, const struct lir_insn *i)
 bool t0_watch_allows(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
 {
     const struct t0_watch *watch = w->block->grid->watch;
-    const struct part part = {p->address, p->size, p->kind, p->shared, false};
+    const struct part part = {p->address, p->size, p->kind, p->shared, false, 0};
     struct miss m;
     if (!watch || !(watch->tools & T0_MEMCHECK) || may_access(w, i, lane, &part, &m))
         return true;
