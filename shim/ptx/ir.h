@@ -379,8 +379,8 @@ struct ptx_var *ptx_module_var(const struct ptx_module *m, const char *name);
 int ptx_func_parse(struct ptx_func *f, struct ptx_diag *diag);
 /* Blocks in layout order, dominators, post-dominators, loops. */
 int ptx_cfg_build(struct ptx_func *f, struct ptx_diag *diag);
-/* Lanes of a warp wait for each other at this instruction, or may in what it calls. */
 bool ptx_allocates(const struct ptx_instr *in); /* tcgen05.alloc, which waits for other warps */
+/* Lanes of a warp wait for each other at this instruction, or may in what it calls. */
 bool ptx_waits_for_lanes(const struct ptx_instr *in);
 /* Pruned SSA; values keep their register, so that mapping every value back to its register
  * is always valid. */
