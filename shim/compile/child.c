@@ -33,6 +33,7 @@ struct run {
     int why;         /* errno of what kept it from being started */
     int lifeline[2]; /* a pipe of the minder's: its closing end is the minder's alone */
     int status;
+    char *stack; /* the child's until it executes the compiler, then the minder's above it */
 };
 
 enum { STACK = 64 << 10, NICE = 19, GUARD = 3 /* the pipe, in the child */, SPARE = 5, PATIENCE = 4 };
@@ -92,8 +93,9 @@ static bool tie(int end)
     return poll(&p, 1, 0) == 0;
 }
 
-static _Noreturn void become(const struct run *r)
+static int become(void *arg)
 {
+    const struct run *r = arg;
     const struct cumu_child *c = r->child;
     sigset_t none;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -131,9 +133,8 @@ static int mind(void *arg)
     (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would take the status away */
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_sec += (time_t)r->child->seconds * (r->child->idle ? PATIENCE : 1);
-    pid_t pid = vfork();
-    if (pid == 0)
-        become(r);
+    /* Not vfork: ASan's own, in a program that has it, clears its marks from the thread's stack to this one. */
+    pid_t pid = clone(become, r->stack + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, r);
     if (pid < 0) {
         r->why = errno;
         _exit(0);
@@ -159,20 +160,21 @@ static int mind(void *arg)
 static void *start_minder(void *arg)
 {
     struct run *r = arg;
-    char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *stack = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack == MAP_FAILED) {
         r->why = errno;
         return NULL;
     }
     /* VFORK: this thread sleeps until the minder ends, and shares errno and the like with it in peace. */
-    pid_t minder = clone(mind, stack + STACK, CLONE_VM | CLONE_VFORK, r);
+    r->stack = stack;
+    pid_t minder = clone(mind, stack + 2 * STACK, CLONE_VM | CLONE_VFORK, r);
     if (minder < 0)
         r->why = errno;
     else
         while (waitpid(minder, NULL, (int)__WCLONE) < 0 && errno == EINTR)
             ;
-    cumu_stack_left(stack, STACK);
-    (void)munmap(stack, STACK);
+    cumu_stack_left(stack, 2 * STACK);
+    (void)munmap(stack, 2 * STACK);
     return NULL;
 }
 
