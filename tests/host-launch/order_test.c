@@ -163,6 +163,9 @@ static void make_chain(struct program *p)
     need(p, muGraphInstantiate(&p->exec, g, NULL, NULL, 0));
 }
 
+/* While one of them captures a stream that waits for the legacy one, nobody may use that one. */
+static pthread_barrier_t captured;
+
 static int number(const char *name, int usual)
 {
     const char *text = getenv(name);
@@ -187,6 +190,7 @@ static void *thread(void *arg)
     for (unsigned e = 0; e < EVENTS; e++)
         need(&p, muEventCreate(&p.event[e], MU_EVENT_DISABLE_TIMING));
     make_chain(&p);
+    pthread_barrier_wait(&captured);
     unsigned good = 0;
     while (!p.failed && good < rounds && one_round(&p, (seed * THREADS + me) * 1000003u + good))
         good++;
@@ -198,6 +202,7 @@ int main(void)
 {
     pthread_t t[THREADS];
     kernels_start();
+    pthread_barrier_init(&captured, NULL, THREADS);
     for (uintptr_t i = 0; i < THREADS; i++)
         pthread_create(&t[i], NULL, thread, (void *)i); /* NOLINT: a number */
     for (unsigned i = 0; i < THREADS; i++)
