@@ -602,7 +602,7 @@ static void expand_even_block(struct ptx_parser *p, struct ptx_instr *in)
  * goes back to it. */
 static void expand_allocation(struct ptx_parser *p, struct ptx_instr *in)
 {
-    if (in->op != PTX_OP_TCGEN05 || strncmp(in->opcode, "tcgen05.alloc", 13))
+    if (!ptx_allocates(in))
         return;
     const int32_t got = ptx_new_reg(p, "?", 1, PTX_PRED); /* true where a guard says no */
     struct ptx_instr *yes = push(p, in, PTX_OP_SETP, PTX_U32, PTX_NONE, got, imm_opnd(0));

@@ -203,6 +203,16 @@ static inline void unsettle(struct race_page *p, uint32_t word, unsigned words)
         atomic_store_explicit(at, old & ~bits, memory_order_relaxed);
 }
 
+/* Some words have been accessed, of all of which w tells. */
+static inline void settle_or_not(const struct race_global *g, const struct race_block *b, struct race_page *p,
+                                 uint32_t word, unsigned words, const struct word *w, const struct now *now)
+{
+    if (!now->reads)
+        unsettle(p, word, words);
+    else if (is_settled(g, b, w, now))
+        settle(p, word, words);
+}
+
 /* Whether plain reads change nothing of all words of these bytes; they are of the page. */
 static inline bool are_settled(const struct race_global *g, const struct race_page *p, uint64_t address, uint64_t size)
 {
@@ -409,20 +419,14 @@ static void use_page(struct t0_race *r, struct race_global *g, struct race_block
         if (word % ROW_WORDS == 0 && end - at >= ROW && whole && !row->words && is_uniform(a, lane, ROW >> shift) &&
             use_piece(g, b, row, now, shift)) {
             used[word / 16] = used[word / 16 + 1] = UINT64_MAX;
-            if (!now->reads)
-                unsettle(p, word, ROW_WORDS);
-            else if (is_settled(g, b, &row->all, now))
-                settle(p, word, ROW_WORDS);
+            settle_or_not(g, b, p, word, ROW_WORDS, &row->all, now);
             next = at + ROW;
             continue;
         }
         race_page_divide(p, word / ROW_WORDS);
         if (next - at == UNIT && whole && is_uniform(a, lane, UNIT >> shift) && use_piece(g, b, u, now, shift)) {
             used[word / 16] |= (uint64_t)UINT32_MAX << 4 * (word % 16);
-            if (!now->reads)
-                unsettle(p, word, UNIT_WORDS);
-            else if (is_settled(g, b, &u->all, now))
-                settle(p, word, UNIT_WORDS);
+            settle_or_not(g, b, p, word, UNIT_WORDS, &u->all, now);
             continue;
         }
         if (shift >= 2) {
