@@ -27,11 +27,6 @@ static bool leaves(const struct ptx_instr *in)
     return in->op == PTX_OP_RET || in->op == PTX_OP_EXIT || in->op == PTX_OP_TRAP;
 }
 
-bool ptx_allocates(const struct ptx_instr *in)
-{
-    return in->op == PTX_OP_TCGEN05 && !strncmp(in->opcode, "tcgen05.alloc", 13);
-}
-
 bool ptx_waits_for_lanes(const struct ptx_instr *in)
 {
     switch (in->op) {

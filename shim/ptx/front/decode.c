@@ -422,3 +422,8 @@ int ptx_decode_check(const char *opcode, struct ptx_diag *diag)
     ptx_decode(&c, opcode, strlen(opcode), 1, &out);
     return 0;
 }
+
+bool ptx_allocates(const struct ptx_instr *in)
+{
+    return in->op == PTX_OP_TCGEN05 && !strncmp(in->opcode, "tcgen05.alloc", 13);
+}
