@@ -116,9 +116,10 @@ struct test {
 /* Bytes of s times registers, by the first four warps. */
 #define FACTORS "cvt.u64.u32 %rd7, %r8; shr.u64 %rd7, %rd7, 4; or.b64 %rd7, %rd7, 0x1000080000;\n"
 #define GROUP "setp.ge.u32 %p2, %r1, 128;\n@%p2 bra OTHER;\n"
-#define WGMMA \
-    "wgmma.fence.sync.aligned;\n" B "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r10, %r11, %r12, %r13}, " \
-    "{%r1, %r1, %r1, %r1}, %rd7, 0;\nwgmma.commit_group.sync.aligned;\n"
+#define WGMMA "wgmma.fence.sync.aligned;\n" PRODUCT
+#define PRODUCT \
+    B "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r10, %r11, %r12, %r13}, " \
+      "{%r1, %r1, %r1, %r1}, %rd7, 0;\nwgmma.commit_group.sync.aligned;\n"
 #define AWAIT_GROUPS(n) "wgmma.wait_group.sync.aligned " #n ";\n"
 #define STORE_BESIDE "OTHER:\n" SYNC "@!%p2 bra END;\n" A "st.shared.u32 [s+64], 5;"
 /* Two groups: bytes of s + 256, then of s, which are overwritten. */
@@ -162,6 +163,19 @@ static const struct test fixed[] = {
      FACTORS GROUP WGMMA AWAIT_GROUPS(0) STORE_BESIDE, 1, 160, SM_90A},
     {"racecheck", "wgmma_group_overwritten", "Error: " RACE("Write", "Read"), TWO_GROUPS AWAIT_GROUPS(1) STORE_BESIDE,
      TWO_GROUPS AWAIT_GROUPS(0) STORE_BESIDE, 1, 160, SM_90A},
+    /* Products are of all four warps, which do not wait for each other by them: not at the fence, not behind the wait. */
+    {"racecheck", "wgmma_fence_is_no_barrier", "Error: " RACE("Write", "Read"),
+     A "st.shared.u32 [%r3], %r1;\nwgmma.fence.sync.aligned;\n" B "ld.shared.u32 %r6, [%r5];",
+     A "st.shared.u32 [%r3], %r1;\nwgmma.fence.sync.aligned;\n" SYNC B "ld.shared.u32 %r6, [%r5];", 1, 128, SM_90A},
+    {"racecheck", "wgmma_wait_is_no_barrier", "Error: " RACE("Write", "Read"),
+     A "st.shared.u32 [%r3], %r1;\n" FACTORS WGMMA AWAIT_GROUPS(0) B "ld.shared.u32 %r6, [%r5];",
+     A "st.shared.u32 [%r3], %r1;\n" FACTORS WGMMA AWAIT_GROUPS(0) SYNC B "ld.shared.u32 %r6, [%r5];", 1, 128, SM_90A},
+    {"racecheck", "wgmma_overwritten_by_one", "Error: " RACE("Write", "Read"),
+     FACTORS WGMMA FIRST LEAVE("%p1") A "st.shared.u32 [s+64], 5;",
+     FACTORS WGMMA AWAIT_GROUPS(0) FIRST LEAVE("%p1") A "st.shared.u32 [s+64], 5;", 1, 128, SM_90A},
+    {"racecheck", "wgmma_stored_behind_the_fence", "Error: " RACE("Write", "Read"),
+     "wgmma.fence.sync.aligned;\n" FIRST A "@!%p1 st.shared.u32 [s+64], 5;\n" FACTORS PRODUCT AWAIT_GROUPS(0),
+     FIRST A "@!%p1 st.shared.u32 [s+64], 5;\n" FACTORS WGMMA AWAIT_GROUPS(0), 1, 128, SM_90A},
     {"tcgen05", "mma_of_what_is_stored", "Error: " RACE("Write", "Read"), TENSOR_MEMORY STORE MULTIPLY FREE,
      TENSOR_MEMORY STORE SYNC MULTIPLY FREE, 1, 128, SM_100A},
     {"tcgen05", "mma_overwritten", "Error: " RACE("Write", "Read"), TENSOR_MEMORY MULTIPLY COMMIT SYNC STORE FREE,

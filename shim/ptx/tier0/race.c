@@ -181,7 +181,7 @@ void t0_race_collective(struct t0_warp *w, uint32_t lanes)
     r->broken |= !race_meet(r->clocks, slot, n, false, RACE_NO_BARRIER);
 }
 
-static uint32_t barrier_of(const struct t0_block *b, uint32_t id)
+uint32_t race_barrier_of(const struct t0_block *b, uint32_t id)
 {
     return race_rank_of(&b->warp[0]) * LIR_BARRIER_CLUSTER + id;
 }
@@ -194,8 +194,9 @@ void t0_race_arrive(struct t0_warp *w, uint32_t id)
     if (!r)
         return;
     T0_FOR_LANES(l, w->l.mask)
-    r->broken |= !(id == LIR_BARRIER_CLUSTER ? race_release(r->clocks, race_slot_of(w, r, l), CLUSTER)
-                                             : race_arrive(r->clocks, race_slot_of(w, r, l), barrier_of(w->block, id)));
+    r->broken |= !(id == LIR_BARRIER_CLUSTER
+                       ? race_release(r->clocks, race_slot_of(w, r, l), CLUSTER)
+                       : race_arrive(r->clocks, race_slot_of(w, r, l), race_barrier_of(w->block, id)));
 }
 
 void t0_race_waited(struct t0_warp *w, uint32_t lanes)
@@ -220,7 +221,10 @@ void t0_race_released(struct t0_block *b, const struct t0_warp *w, uint32_t id)
         T0_FOR_LANES(l, lanes)
         slot[n++] = race_slot_of(v, r, l);
     }
-    r->broken |= !race_meet(r->clocks, slot, n, !b->barrier[id].count, barrier_of(b, id));
+    if (id >= LIR_BARRIER_GROUP)
+        r->broken |= !race_meet_products(r->clocks, slot, n, race_barrier_of(b, id));
+    else
+        r->broken |= !race_meet(r->clocks, slot, n, !b->barrier[id].count, race_barrier_of(b, id));
 }
 
 void t0_race_met(struct t0_block *b)

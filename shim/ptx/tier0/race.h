@@ -80,6 +80,7 @@ static inline uint32_t race_async_slot(const struct race_block *r, uint32_t thre
 {
     return what * r->threads < r->slots ? what * r->threads + thread : thread;
 }
+uint32_t race_barrier_of(const struct t0_block *b, uint32_t id); /* its number in the cluster */
 struct race_place race_place_of(const struct t0_warp *w, const struct race_block *r, uint32_t slot, uint32_t pc,
                                 uint8_t kind);
 

@@ -327,6 +327,44 @@ bool race_arrive(struct race_clocks *c, uint32_t thread, uint32_t barrier)
     return true;
 }
 
+/* Thread's vector, in the hands of these `count` threads alone, which follow it and share it. */
+static struct race_vector *own_together(struct race_clocks *c, const uint32_t *thread, uint32_t count)
+{
+    struct race_vector *v = c->know[thread[0]];
+    if (v->refs == count)
+        return v;
+    if (!(v = copy(c, v)))
+        return NULL;
+    for (uint32_t k = 0; k < count; k++) {
+        drop(c, c->know[thread[k]]);
+        c->know[thread[k]] = v;
+    }
+    v->refs = count;
+    return v;
+}
+
+bool race_meet_products(struct race_clocks *c, const uint32_t *thread, uint32_t count, uint32_t barrier)
+{
+    for (uint32_t k = 0; k < count; k++)
+        if (!race_arrive(c, thread[k], barrier))
+            return false;
+    const struct race_vector *all = count ? c->arrived[barrier] : NULL;
+    for (uint32_t k = 0, n; k < count; k += n) {
+        for (n = 1; k + n < count && c->know[thread[k + n]] == c->know[thread[k]];)
+            n++;
+        struct race_vector *v = own_together(c, thread + k, n);
+        if (!v)
+            return false;
+        for (uint32_t t = 0; t < count; t++) {
+            const uint32_t slot = 2 * c->threads + thread[t];
+            if (slot < c->slots && all->clock[slot] > v->clock[slot])
+                v->clock[slot] = all->clock[slot];
+        }
+        v->version = ++c->versions;
+    }
+    return true;
+}
+
 void race_exit(struct race_clocks *c, uint32_t thread)
 {
     c->alive--;

@@ -75,6 +75,13 @@ static inline bool race_is_even(const struct race_clocks *c, uint32_t thread)
 bool race_meet(struct race_clocks *c, const uint32_t *thread, uint32_t count, bool with_gone, uint32_t barrier);
 bool race_meet_all(struct race_clocks *c); /* every thread of them; where nothing is copied asynchronously */
 bool race_arrive(struct race_clocks *c, uint32_t thread, uint32_t barrier); /* at a barrier, which `meet` takes up */
+/* A warpgroup's threads are at wgmma.fence or wait_group: they learn of each other which products are over, and their
+ * next products know what all of them know (race_products_know). What they do themselves is ordered by none of it. */
+bool race_meet_products(struct race_clocks *c, const uint32_t *thread, uint32_t count, uint32_t barrier);
+static inline bool race_products_know(const struct race_clocks *c, struct race_stamp s, uint32_t barrier)
+{
+    return c->arrived[barrier] && c->arrived[barrier]->clock[s.slot] >= s.clock;
+}
 void race_exit(struct race_clocks *c, uint32_t thread);
 static inline bool race_is_unknown(const struct race_clocks *c, uint32_t thread) /* even, and nobody may know */
 {

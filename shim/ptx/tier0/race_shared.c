@@ -72,7 +72,10 @@ static void found(const struct race_now *n, const struct epoch *before, uint32_t
 
 static bool is_over(const struct race_now *n, const struct epoch *before)
 {
-    return race_is_ordered(n->r->clocks, (struct race_stamp){before->clock, before->slot}, n->thread);
+    const struct race_stamp s = {before->clock, before->slot};
+    return race_is_ordered(n->r->clocks, s, n->thread) ||
+           (n->e.slot == race_async_slot(n->r, n->thread, T0_MULTIPLYING) && n->e.slot != n->thread &&
+            race_products_know(n->r->clocks, s, race_barrier_of(n->w->block, LIR_BARRIER_GROUP + n->w->index / 4)));
 }
 
 static bool clashes(const struct race_now *n, const struct epoch *before)
