@@ -256,9 +256,12 @@ static bool move_rows(struct t1_emit *e, const struct t1_single *x, const struct
     struct t1_arg a = address_in(e, x, i->a, &imm, &value);
     if (a.kind == T1_K_NONE || i->aux & (LIR_LDM_BYTES | LIR_LDM_B4 | LIR_LDM_B6))
         return false;
-    t1_watch(e, &a, NULL, imm, 16, (store ? T1_WATCH_WRITES : 0) | (shared ? T1_WATCH_SHARED : 0),
-             t1_str(e, "(%s & (uint32_t)0x%llxull)", e->mask, (1ull << (8u << (i->aux & LIR_LDM_LOG2))) - 1));
+    const char *lanes = e->mask,
+               *givers = t1_str(e, "(%s & (uint32_t)0x%llxull)", lanes, (1ull << (8u << (i->aux & LIR_LDM_LOG2))) - 1);
+    t1_watch(e, &a, NULL, imm, 16, (store ? T1_WATCH_WRITES : 0) | (shared ? T1_WATCH_SHARED : 0), givers);
+    e->mask = givers; /* what other lanes have there is no address */
     t1_aligned(e, &a, NULL, value, imm, 16);
+    e->mask = lanes;
     e->matrices = true;
     if (!store) {
         load_rows(e, x, i, &a, imm);
