@@ -28,7 +28,9 @@ static enum t0_async async_of(const struct lir_image *m, const struct lir_insn *
         return T0_COPYING;
     if (i->op == LIR_WGMMA || i->op == LIR_TCMMA)
         return T0_MULTIPLYING;
-    const unsigned kind = i->op == LIR_TILE ? LIR_AT(m, tiles, struct lir_tile)[i->imm].kind : 0;
+    if (i->op != LIR_TILE)
+        return T0_AT_ONCE;
+    const unsigned kind = LIR_AT(m, tiles, struct lir_tile)[i->imm].kind;
     return kind == LIR_TILE_TENSOR ? T0_COPYING : kind == LIR_TILE_TM_CP ? T0_MULTIPLYING : T0_AT_ONCE;
 }
 
