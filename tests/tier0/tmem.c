@@ -153,9 +153,26 @@ static void stuck(void)
           f.text);
 }
 
+/* All four warps give back what one has allocated; then `columns` from the first on, of which it holds 32. */
+static void again(const char *columns, enum t0_fault_kind kind)
+{
+    struct args a = {result, words, 0};
+    struct t0_fault f = {0};
+    length = 0;
+    PUT("%s", HEAD_100 ENTRY("k"));
+    PUT(".shared .align 4 .b32 at; mov.u32 %%r20, at; setp.gt.u32 %%p1, %%r1, 31; @%%p1 bra B;\n" ALLOC(
+        "64") "B: bar.sync 0; ld.shared.u32 %%r21, [at];\n" DEALLOC("64") "bar.sync 0; @%%p1 bra E;\n" ALLOC("32"));
+    PUT("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %%r21, %s;\nE: ret;\n}\n", columns);
+    t0t_once(text_of, "k", 1, THREADS, &a, &f);
+    check(f.kind == kind && (f.kind == T0_OK || f.line), "columns given back by four warps, then %s of 32 (%s)",
+          columns, f.text);
+}
+
 int main(void)
 {
     waiting();
+    again("32", T0_OK);
+    again("64", T0_FAULT_INSTRUCTION);
     stuck();
 
     for (unsigned s = 0; s < 5; s++) {
