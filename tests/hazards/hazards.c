@@ -163,7 +163,7 @@ static const struct test fixed[] = {
      FACTORS GROUP WGMMA AWAIT_GROUPS(0) STORE_BESIDE, 1, 160, SM_90A},
     {"racecheck", "wgmma_group_overwritten", "Error: " RACE("Write", "Read"), TWO_GROUPS AWAIT_GROUPS(1) STORE_BESIDE,
      TWO_GROUPS AWAIT_GROUPS(0) STORE_BESIDE, 1, 160, SM_90A},
-    /* Products are of all four warps, which do not wait for each other by them: not at the fence, not behind the wait. */
+    /* Products are of all four warps, which do not wait for each other: not at the fence, not behind the wait. */
     {"racecheck", "wgmma_fence_is_no_barrier", "Error: " RACE("Write", "Read"),
      A "st.shared.u32 [%r3], %r1;\nwgmma.fence.sync.aligned;\n" B "ld.shared.u32 %r6, [%r5];",
      A "st.shared.u32 [%r3], %r1;\nwgmma.fence.sync.aligned;\n" SYNC B "ld.shared.u32 %r6, [%r5];", 1, 128, SM_90A},
