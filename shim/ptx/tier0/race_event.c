@@ -13,12 +13,6 @@ static uint32_t hash(const struct race_event *e)
     return (uint32_t)(h >> 32 ^ h >> 15);
 }
 
-static bool is_same(const struct race_event *a, const struct race_event *b)
-{
-    return a->clock == b->clock && a->pc == b->pc && a->kind == b->kind && a->strong == b->strong &&
-           a->silent == b->silent;
-}
-
 bool race_events_begin(struct race_events *v)
 {
     v->count = 1;
@@ -60,7 +54,7 @@ void race_events_free(struct race_events *v)
 static uint32_t *look(const struct race_events *v, uint32_t *table, uint32_t room, const struct race_event *e)
 {
     uint32_t k = hash(e);
-    while (table[k & (room - 1)] && !is_same(race_event_of(v, table[k & (room - 1)]), e))
+    while (table[k & (room - 1)] && !race_is_same_event(race_event_of(v, table[k & (room - 1)]), e))
         k++;
     return &table[k & (room - 1)];
 }
@@ -96,11 +90,8 @@ static uint32_t enter(struct race_events *v, const struct race_event *e)
     return n;
 }
 
-uint32_t race_event_number(struct race_events *v, struct race_noted noted[EVENTS_NOTED], const struct race_event *e)
+uint32_t race_event_enter(struct race_events *v, struct race_noted *here, const struct race_event *e)
 {
-    struct race_noted *here = &noted[(e->pc * 2 + e->silent + e->clock) % EVENTS_NOTED];
-    if (here->number && is_same(&here->event, e))
-        return here->number;
     pthread_mutex_lock(&v->lock);
     const uint32_t number = enter(v, e);
     pthread_mutex_unlock(&v->lock);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 struct race_event {
     uint32_t clock; /* of the thread, since its block began */
@@ -13,7 +14,12 @@ struct race_event {
     uint8_t kind; /* enum t0_access_kind */
     bool strong;
     bool silent; /* of a store: no store of this launch has changed the word */
+    bool none;   /* false: all of an event's bytes count */
 };
+static inline bool race_is_same_event(const struct race_event *a, const struct race_event *b)
+{
+    return !memcmp(a, b, sizeof *a);
+}
 
 /* What: from the lowest bit on the event's number (none is 0), whether it is strong, the thread's slot and block. */
 struct stamp {
@@ -44,7 +50,13 @@ bool race_events_begin(struct race_events *v);
 void race_events_end(struct race_events *v); /* keeps some room for the next launch */
 void race_events_free(struct race_events *v);
 /* The number of an event; 0: there is no memory, or there are too many. */
-uint32_t race_event_number(struct race_events *v, struct race_noted noted[EVENTS_NOTED], const struct race_event *e);
+uint32_t race_event_enter(struct race_events *v, struct race_noted *here, const struct race_event *e);
+static inline uint32_t race_event_number(struct race_events *v, struct race_noted noted[EVENTS_NOTED],
+                                         const struct race_event *e)
+{
+    struct race_noted *here = &noted[(e->pc * 2 + e->silent + e->clock) % EVENTS_NOTED];
+    return here->number && race_is_same_event(&here->event, e) ? here->number : race_event_enter(v, here, e);
+}
 /* Of a stamp that is not 0, which another thread has left under a lock that this one has held since. */
 static inline const struct race_event *race_event_of(const struct race_events *v, uint64_t stamp)
 {

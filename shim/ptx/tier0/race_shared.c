@@ -388,11 +388,16 @@ static struct race_cell *split_cell(struct race_block *r, struct race_cell *c)
     return &r->split[c->split - 1];
 }
 
-/* Whether atomics alone have used the word since all threads met, which race with none. */
-static inline bool is_of_atomics(const struct race_cell *c, uint32_t floor)
+/* A word that atomics alone have used since all threads met, which race with none: this one is the last. */
+static inline bool use_atomic(struct race_block *r, uint64_t word, const struct epoch *e)
 {
-    return c->latest >= floor && c->latest != UINT32_MAX && !c->write[0].clock && !c->read[0].clock &&
-           !c->read[1].clock && c->write[1].kind == T0_UPDATES;
+    struct race_cell *c = &r->cell[word];
+    if (r->word[word].write != IN_CELL || c->split || c->latest < r->clocks->floor || c->latest == UINT32_MAX ||
+        c->write[0].clock || c->read[0].clock || c->read[1].clock || c->write[1].kind != T0_UPDATES)
+        return false;
+    c->write[1] = *e;
+    r->word[word].latest = c->latest = c->latest > e->clock ? c->latest : e->clock;
+    return true;
 }
 
 /* All of a word, by one lane. */
@@ -402,12 +407,8 @@ static void access_word(const struct race_now *n, struct race_cell *c, const uin
     const uint32_t floor = r->clocks->floor;
     const uint64_t word = (uint64_t)(c - r->cell);
     const bool own = n->e.slot == n->thread;
-    if (own && n->e.strong && n->e.kind == T0_UPDATES && r->word && r->word[word].write == IN_CELL &&
-        is_of_atomics(c, floor)) {
-        c->write[1] = n->e;
-        r->word[word].latest = c->latest = c->latest > n->e.clock ? c->latest : n->e.clock;
+    if (own && n->e.strong && n->e.kind == T0_UPDATES && r->word && use_atomic(r, word, &n->e))
         return;
-    }
     if (own && n->e.kind == T0_READS && r->tag && race_is_even(r->clocks, n->thread) &&
         race_is_unknown(r->clocks, n->thread) &&
         is_settled_place(r, settled_tag(r->clocks), settled_bits(r->clocks, n->thread / LIR_LANES), 4 * word, 1))
@@ -514,6 +515,20 @@ static uint32_t use_words(struct race_block *r, const struct t0_row *row, const 
     return left;
 }
 
+/* A row of atomics on words that nobody listens to. Of lanes with one word all are told here, or none. */
+static uint32_t use_atomics(struct race_block *r, const struct t0_row *row, const uint64_t *offset, uint32_t slot,
+                            struct epoch e)
+{
+    uint32_t left = 0;
+    T0_FOR_LANES(l, row->mask)
+    {
+        e.slot = slot + l;
+        e.clock = r->clocks->clock[slot + l];
+        left |= (uint32_t)!use_atomic(r, offset[l] / 4, &e) << l;
+    }
+    return left;
+}
+
 void t0_race_shared_row(struct t0_warp *w, const struct lir_insn *i, const struct t0_row *row, const uint64_t *offset)
 {
     struct race_block *r = race_state_of(w);
@@ -528,7 +543,11 @@ void t0_race_shared_row(struct t0_warp *w, const struct lir_insn *i, const struc
     const bool by_words = row->whole && !row->strong && row->kind != T0_UPDATES && uses_words(r, first_slot, pc);
     w->at = i;
     struct race_now n = now_of(w, r, i, 0, &p);
-    const uint32_t left = by_words ? use_words(r, row, offset, first_slot, pc) : row->mask;
+    const bool atomics = row->whole && row->size == 4 && row->strong && row->kind == T0_UPDATES && r->word &&
+                         !r->listens;
+    const uint32_t left = by_words  ? use_words(r, row, offset, first_slot, pc)
+                          : atomics ? use_atomics(r, row, offset, first_slot, n.e)
+                                    : row->mask;
     T0_FOR_LANES(l, left)
     {
         n.lane = l;
