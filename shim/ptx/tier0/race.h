@@ -33,7 +33,7 @@ void t0_race_found(struct t0_race *r, const struct race_hazard *h);
 
 /* ---- a cluster, or a block without one: on one thread of the host ------------------------------- */
 
-enum { RACE_WATCHED = 4, RACE_PAGES = 512 };
+enum { RACE_WATCHED = 4, RACE_PAGES_LOG2 = 9, RACE_PAGES = 1 << RACE_PAGES_LOG2 };
 struct race_watched {
     uint64_t object[RACE_WATCHED];
     uint32_t count;
@@ -52,14 +52,17 @@ struct race_block {
     bool listens;                 /* some instruction may acquire from words of shared memory */
     bool broken;                  /* memory ran out: nothing is looked at */
     uint64_t pages_of;            /* the same: the launch whose pages these are, which were accessed of late */
-    struct race_page *page[RACE_PAGES];
+    struct race_near {
+        uint64_t number;
+        struct race_page *page; /* NULL: none */
+    } near[RACE_PAGES];
     struct race_noted noted[EVENTS_NOTED]; /* the same launch's */
     uint32_t begun;                        /* the clocks' floor when the block began */
     uint8_t slot_bits;                     /* that number a slot */
     struct race_clocks *clocks;
     struct race_cell *cell;  /* race_shared.c */
     struct race_word *word;  /* the same: in place of cells; NULL in clusters */
-    uint64_t *tag;           /* the same: of each word; NULL in clusters */
+    uint64_t *tag, *run;     /* the same: of each word, and of half a warp's; NULL in clusters */
     struct race_cell *split; /* fours of them, of words that are accessed in parts */
     uint32_t splits, splits_room;
 };

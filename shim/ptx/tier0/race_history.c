@@ -100,13 +100,16 @@ bool race_history_place(uint32_t number, const struct race_place *from, struct t
 
 enum { REGION_LOG2 = 26, REGIONS = 1 << (47 - REGION_LOG2), RECORDS = 16, WORDS = RACE_CHUNK / 64 };
 enum { CHUNKS = (1 << REGION_LOG2) / RACE_CHUNK };
-struct record {
+struct record {          /* most are of one class: a line of the cache */
     struct record *next; /* made before it */
     uint32_t op;
-    struct race_use use;
+    uint8_t classes;
+    struct race_part part[]; /* of these classes, the lowest first */
 };
-static struct record **regions[REGIONS]; /* of a piece each; mapped when they are first written to, and for ever */
-static struct record *spare;
+enum { LINE = 64, SLAB = 16 << 10 };
+_Static_assert(sizeof(struct record) + sizeof(struct race_part) == LINE, "a record of one class");
+static struct record **regions[REGIONS];   /* of a piece each; mapped when they are first written to, and for ever */
+static struct record *spare[RACE_CLASSES]; /* of that many parts and 1 */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of these */
 
 static struct record **piece_of(uint64_t chunk, bool make)
@@ -124,12 +127,41 @@ static struct record **piece_of(uint64_t chunk, bool make)
     return &regions[region][chunk % CHUNKS];
 }
 
+/* Bits of a number of four; a builtin would be a call on the oldest CPUs that this is built for. */
+static unsigned parts_of(unsigned classes) { return (unsigned)(0x4332322132212110u >> 4 * classes & 7); }
+_Static_assert(RACE_CLASSES == 4, "parts_of");
+
+static const struct race_part *part_of(const struct record *r, unsigned class)
+{
+    return &r->part[parts_of(r->classes & ((1u << class) - 1))];
+}
+
+static void keep_spare(struct record *r, unsigned parts)
+{
+    r->next = spare[parts - 1];
+    spare[parts - 1] = r;
+}
+
 static void drop_record(struct record **link)
 {
     struct record *gone = *link;
     *link = gone->next;
-    gone->next = spare;
-    spare = gone;
+    keep_spare(gone, parts_of(gone->classes));
+}
+
+/* NULL: there is no memory. */
+static struct record *new_record(unsigned parts)
+{
+    if (!spare[parts - 1]) {
+        const size_t size = (sizeof(struct record) + parts * sizeof(struct race_part) + LINE - 1) / LINE * LINE;
+        char *slab = aligned_alloc(LINE, SLAB);
+        for (size_t at = 0; slab && at + size <= SLAB; at += size)
+            keep_spare((struct record *)(void *)(slab + at), parts);
+    }
+    struct record *r = spare[parts - 1];
+    if (r)
+        spare[parts - 1] = r->next;
+    return r;
 }
 
 /* Which classes race with which: 0 reads, 1 writes, 2 strong reads, 3 strong writes. */
@@ -156,10 +188,10 @@ static void compare(struct t0_race *r, const struct record *before, const struct
 {
     for (unsigned pair = 0; pair < RACE_CLASSES * RACE_CLASSES; pair++) {
         const unsigned x = pair / RACE_CLASSES, y = pair % RACE_CLASSES;
-        const struct race_part *a = &before->use.part[x], *b = &now->part[y];
-        uint64_t bytes = 0;
-        if (!(clashing[x] >> y & before->use.classes >> x & now->classes >> y & 1))
+        if (!(clashing[x] >> y & before->classes >> x & now->classes >> y & 1))
             continue;
+        const struct race_part *a = part_of(before, x), *b = &now->part[y];
+        uint64_t bytes = 0;
         for (unsigned k = 0; k < WORDS; k++)
             bytes += (unsigned)__builtin_popcountll(a->bits[k] & b->bits[k]);
         if (!bytes)
@@ -174,14 +206,14 @@ static void compare(struct t0_race *r, const struct record *before, const struct
 }
 
 /* Whether whoever races with the earlier use races with the later one, too. */
-static bool covers(const struct race_use *now, const struct race_use *before)
+static bool covers(const struct race_use *now, const struct record *before)
 {
     static const uint8_t covering[RACE_CLASSES] = {[0] = 1 << 0 | 1 << 1, [1] = 1 << 1, [2] = 7, [3] = 1 << 1 | 1 << 3};
     for (unsigned x = 0; x < RACE_CLASSES; x++) {
         uint64_t left[WORDS];
         if (!(before->classes >> x & 1))
             continue;
-        memcpy(left, before->part[x].bits, sizeof left);
+        memcpy(left, part_of(before, x)->bits, sizeof left);
         for (unsigned y = 0; y < RACE_CLASSES; y++)
             for (unsigned k = 0; k < WORDS && covering[x] & now->classes & 1u << y; k++)
                 left[k] &= ~now->part[y].bits[k];
@@ -204,16 +236,6 @@ static unsigned first_byte(const struct race_use *u)
     return 0;
 }
 
-/* Most uses are of one class: what is not of the use costs no memory traffic. */
-static void copy_use(struct race_use *to, const struct race_use *from)
-{
-    to->chunk = from->chunk;
-    to->classes = from->classes;
-    for (unsigned class = 0; class < RACE_CLASSES; class ++)
-        if (from->classes >> class & 1)
-            to->part[class] = from->part[class];
-}
-
 /* Under `lock`. */
 static void add_use(struct t0_race *r, const struct race_use *u)
 {
@@ -224,27 +246,33 @@ static void add_use(struct t0_race *r, const struct race_use *u)
         const bool ordered = is_ordered(before->op, r->op);
         if (!ordered)
             compare(r, before, u);
-        if (++kept >= RECORDS || (ordered && covers(u, &before->use)))
+        if (++kept >= RECORDS || (ordered && covers(u, before)))
             drop_record(link);
         else
             link = &before->next;
     }
     if (!first)
         return;
-    fresh = spare;
-    if (fresh)
-        spare = fresh->next;
-    else if (!(fresh = malloc(sizeof *fresh)))
+    if (!(fresh = new_record(parts_of(u->classes))))
         return;
     fresh->next = *first;
     fresh->op = r->op;
-    copy_use(&fresh->use, u);
+    fresh->classes = u->classes;
+    unsigned n = 0;
+    for (unsigned class = 0; class < RACE_CLASSES; class ++)
+        if (u->classes >> class & 1)
+            fresh->part[n++] = u->part[class];
     *first = fresh;
 }
 
 void race_history_add(struct t0_race *r, const struct race_use *u, unsigned count)
 {
     pthread_mutex_lock(&lock);
+    for (unsigned k = 0; k < count; k++) { /* far from each other, and mostly long not used */
+        struct record **first = piece_of(u[k].chunk, false);
+        if (first && *first)
+            __builtin_prefetch(*first);
+    }
     for (unsigned k = 0; k < count; k++)
         if (hooks->tracked(u[k].chunk * RACE_CHUNK + first_byte(&u[k])))
             add_use(r, &u[k]);

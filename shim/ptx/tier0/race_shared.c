@@ -34,6 +34,8 @@ static uint32_t pack(uint32_t slot, uint32_t pc) { return PACKED | slot << PC_BI
 static uint32_t slot_of(uint32_t packed) { return packed >> PC_BITS & 1023; }
 _Static_assert(T0_MAX_WARPS *LIR_LANES <= 1024, "slots of a block have ten bits");
 
+enum { RUN = LIR_LANES / 2 }; /* words that half a warp reads side by side */
+
 bool race_cells_new(struct race_block *r)
 {
     r->cell = calloc((size_t)r->blocks * r->words + 1, sizeof *r->cell);
@@ -41,7 +43,8 @@ bool race_cells_new(struct race_block *r)
         return r->cell;
     r->tag = calloc(r->words + 1, sizeof *r->tag);
     r->word = calloc(r->words + 1, sizeof *r->word);
-    return r->cell && r->tag && r->word;
+    r->run = calloc(r->words / RUN + 2, sizeof *r->run);
+    return r->cell && r->tag && r->word && r->run;
 }
 
 void race_cells_free(struct race_block *r)
@@ -49,6 +52,7 @@ void race_cells_free(struct race_block *r)
     free(r->cell);
     free(r->word);
     free(r->tag);
+    free(r->run);
     free(r->split);
 }
 
@@ -196,6 +200,12 @@ static inline bool uses_words(const struct race_block *r, uint32_t slot, uint32_
     return r->word && race_is_even(r->clocks, slot) && r->clocks->clock[slot] == r->clocks->floor && pc >> PC_BITS == 0;
 }
 
+static inline void set_tag(struct race_block *r, uint64_t word, uint64_t tag)
+{
+    r->tag[word] = tag;
+    r->run[word / RUN] = 0;
+}
+
 /* A plain access by a lane of such a warp; false: it is the cell's, as there may be a hazard. As visit and add_reader
  * do it, where nobody is over but the thread itself. */
 static inline bool use_word(struct race_block *r, uint64_t word, uint32_t me, bool reads)
@@ -214,7 +224,7 @@ static inline bool use_word(struct race_block *r, uint64_t word, uint32_t me, bo
         if ((v->read[0] && slot_of(v->read[0]) != slot) || (v->read[1] && slot_of(v->read[1]) != slot))
             return false;
         *v = (struct race_word){floor, me, {0, 0}};
-        r->tag[word] = 0;
+        set_tag(r, word, 0);
         return true;
     }
     if (!v->read[0] || slot_of(v->read[0]) == slot)
@@ -233,7 +243,8 @@ static inline bool use_word(struct race_block *r, uint64_t word, uint32_t me, bo
 /* Of a word that nobody has written since the last barrier of all: that barrier's clock, and behind it a bit for each
  * warp whose reads leave the word as it is. Once two warps have read it these are all of them: a write that races with
  * a further read races with one of those. Once two lanes of one warp have, it is that warp, until a collective orders
- * its lanes. Nobody else can know of an even warp what it has done since the barrier. */
+ * its lanes. Nobody else can know of an even warp what it has done since the barrier. A run of words has the bits that
+ * all of them have, as long as nothing but plain reads by words comes, which only add bits. */
 static uint64_t tag_of(const struct race_block *r, const struct race_cell *c)
 {
     const uint32_t floor = r->clocks->floor, a = c->read[0].slot / LIR_LANES, b = c->read[1].slot / LIR_LANES;
@@ -326,6 +337,15 @@ static bool use_half(struct race_block *r, uint32_t slot, uint32_t lanes, uint64
     return done;
 }
 
+/* The bits that all words of a run have; they are of one barrier. */
+static uint64_t tags_of_all(const uint64_t tag[RUN])
+{
+    uint64_t all = tag[0];
+    for (unsigned l = 1; l < RUN; l++)
+        all &= tag[l];
+    return all;
+}
+
 bool t0_race_shared_read(struct t0_warp *w, uint32_t mask, uint64_t low, uint64_t high, int64_t stride, uint32_t size,
                          uint32_t pc)
 {
@@ -346,10 +366,13 @@ bool t0_race_shared_read(struct t0_warp *w, uint32_t mask, uint64_t low, uint64_
     if (!stride && low == high)
         return is_settled_place(r, want, look, low, words) || (by_words && use_half(r, slot, mask, low, 0, words, pc));
     for (unsigned h = 0; h < 2; h++) {
-        const uint64_t *tag = r->tag + first[h] / 4;
+        const uint64_t word = first[h] / 4, *tag = r->tag + word;
         const uint32_t lanes = mask >> 16 * h & 0xffff;
+        const bool side_by_side = lanes == 0xffff && stride == 4 && words == 1;
         uint64_t bad = 0;
-        if (lanes == 0xffff && stride == 4 && words == 1) /* a fixed count, so that compilers make vectors of it */
+        if (side_by_side && !(((r->run[word / RUN] ^ want) | (r->run[(word + RUN - 1) / RUN] ^ want)) & look))
+            continue;
+        if (side_by_side) /* a fixed count, so that compilers make vectors of it */
             for (unsigned l = 0; l <= most; l++)
                 bad |= tag[l] ^ want;
         else
@@ -358,6 +381,8 @@ bool t0_race_shared_read(struct t0_warp *w, uint32_t mask, uint64_t low, uint64_
             bad |= tag[stride / 4 * (int64_t)l + k] ^ want;
         if (bad & look && !(by_words && use_half(r, slot + 16 * h, lanes, first[h], stride, words, pc)))
             return false;
+        if (side_by_side && !(bad & look) && word % RUN == 0)
+            r->run[word / RUN] = tags_of_all(tag);
     }
     return true;
 }
@@ -425,7 +450,7 @@ static void access_word(const struct race_now *n, struct race_cell *c, const uin
         visit(n, c, memory, first, 4);
     }
     if (r->tag) {
-        r->tag[word] = n->e.kind == T0_READS ? tag_of(r, c) : 0;
+        set_tag(r, word, n->e.kind == T0_READS ? tag_of(r, c) : 0);
         r->word[word].latest = c->latest;
     }
 }
@@ -452,7 +477,7 @@ static void access(const struct race_now *n, uint32_t size, uint32_t rank, uint6
         if (!part)
             return;
         if (r->tag)
-            r->tag[at / 4] = 0;
+            set_tag(r, at / 4, 0);
         for (uint64_t k = at; k < next; k++)
             visit(n, &part[k & 3], memory + k, (uint32_t)(k - offset), 1);
     }

@@ -176,15 +176,16 @@ static inline uint64_t *note_use(struct race_page *p, uint32_t word, const struc
 
 static inline struct race_page *page_of(struct race_global *g, struct race_block *b, uint64_t number)
 {
-    struct race_page **page = &b->page[number % RACE_PAGES];
+    /* of arrays side by side the same pages are accessed together: their distance is mostly a power of two */
+    struct race_near *near = &b->near[(uint32_t)number * 0x9e3779b1u >> (32 - RACE_PAGES_LOG2)];
     if (b->pages_of != g->serial) { /* what the block has noted is another launch's */
-        memset(b->page, 0, sizeof b->page);
+        memset(b->near, 0, sizeof b->near);
         memset(b->noted, 0, sizeof b->noted);
         b->pages_of = g->serial;
     }
-    if (!*page || (*page)->number != number)
-        *page = race_global_page(g, number);
-    return *page;
+    if (!near->page || near->number != number)
+        *near = (struct race_near){number, race_global_page(g, number)};
+    return near->page;
 }
 
 static inline void settle(struct race_page *p, uint32_t word, unsigned words)
