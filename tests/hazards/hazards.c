@@ -130,8 +130,17 @@ struct test {
     "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [m+8], 32;\n" \
     "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\nALLOCATED:\n" SYNC \
     "ld.shared.u32 %r10, [m+8];\n" FACTORS
-#define MULTIPLY B "@%p1 tcgen05.mma.cta_group::1.kind::i8 [%r10], %rd7, %rd7, 0x4020020, 0;\n"
-#define COPY_IN B "@%p1 tcgen05.cp.cta_group::1.32x128b.warpx4 [%r10], %rd7;\n"
+#define MMA(p) "@" p " tcgen05.mma.cta_group::1.kind::i8 [%r10], %rd7, %rd7, 0x4020020, 0;\n"
+#define MULTIPLY B MMA("%p1")
+#define CP "@%p1 tcgen05.cp.cta_group::1.32x128b.warpx4 [%r10], %rd7;\n"
+#define COPY_IN B CP
+#define TENSOR_RACE(a, b) \
+    "Error: Race in tensor memory reported between " a " access at .* in hazards.cu:77 .* and " b \
+    " access at .* in hazards.cu:88"
+#define LOAD "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r6, %r7}, [%r10];\n"
+#define LOADED "tcgen05.wait::ld.sync.aligned;\n"
+#define FILL "tcgen05.st.sync.aligned.16x64b.x1.b32 [%r10], {%r1};\n"
+#define FILLED "tcgen05.wait::st.sync.aligned;\n"
 #define COMMIT "@%p1 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r9];\n"
 #define STORE A "@!%p1 st.shared.u32 [%r3], 5;\n"
 #define FREE "\n" SYNC "@%p2 bra END;\ntcgen05.dealloc.cta_group::1.sync.aligned.b32 %r10, 32;"
@@ -184,6 +193,22 @@ static const struct test fixed[] = {
      TENSOR_MEMORY STORE SYNC COPY_IN FREE, 1, 128, SM_100A},
     {"tcgen05", "cp_overwritten", "Error: " RACE("Write", "Read"), TENSOR_MEMORY COPY_IN COMMIT SYNC STORE FREE,
      TENSOR_MEMORY COPY_IN COMMIT COPIED_TO_SHARED STORE FREE, 1, 128, SM_100A},
+    /* tensor memory: what is only started there, and what runs in the order of issue */
+    {"tcgen05", "mma_read_early", TENSOR_RACE("Write", "Read"), TENSOR_MEMORY A MMA("%p1") COMMIT SYNC B LOAD FREE,
+     TENSOR_MEMORY A MMA("%p1") COMMIT COPIED_TO_SHARED B LOAD FREE, 1, 128, SM_100A},
+    {"tcgen05", "cp_read_early", TENSOR_RACE("Write", "Read"), TENSOR_MEMORY A CP COMMIT SYNC B LOAD FREE,
+     TENSOR_MEMORY A CP MMA("%p1") COMMIT COPIED_TO_SHARED B LOAD FREE, 1, 128, SM_100A},
+    {"tcgen05", "ld_overwritten", TENSOR_RACE("Write", "Read"), TENSOR_MEMORY B LOAD SYNC A MMA("%p1") FREE,
+     TENSOR_MEMORY B LOAD LOADED SYNC A MMA("%p1") FREE, 1, 128, SM_100A},
+    {"tcgen05", "st_overwritten", TENSOR_RACE("Write", "Write"), TENSOR_MEMORY A FILL SYNC B MMA("%p1") FREE,
+     TENSOR_MEMORY A FILL FILLED SYNC B MMA("%p1") FREE, 1, 128, SM_100A},
+    {"tcgen05", "st_read_early", TENSOR_RACE("Write", "Read"), TENSOR_MEMORY A FILL B LOAD FREE,
+     TENSOR_MEMORY A FILL FILLED B LOAD FREE, 1, 128, SM_100A},
+    {"tcgen05", "st_without_barrier", TENSOR_RACE("Write", "Write"), TENSOR_MEMORY A FILL FILLED B MMA("%p1") FREE,
+     TENSOR_MEMORY A FILL FILLED SYNC B MMA("%p1") FREE, 1, 128, SM_100A},
+    {"tcgen05", "mma_of_two", TENSOR_RACE("Write", "Write"),
+     TENSOR_MEMORY A MMA("%p1") "setp.eq.u32 %p3, %r1, 32;\n" B MMA("%p3") FREE,
+     TENSOR_MEMORY A MMA("%p1") "setp.eq.u32 %p3, %r1, 32;\n" SYNC B MMA("%p3") FREE, 1, 128, SM_100A},
     {"racecheck", "atomic_and_read", "Error: " RACE("Atomic", "Read"),
      A "red.shared.add.u32 [s], 1;\n" B "ld.shared.u32 %r6, [s];",
      A "red.shared.add.u32 [s], 1;\n" SYNC B "ld.shared.u32 %r6, [s];", 1, 64, 0},

@@ -6,7 +6,7 @@
 #include "ptx/lir/lir.h"
 
 #define LIR_IMAGE_MAGIC "cumu-t0\n"
-#define LIR_IMAGE_VERSION 10u /* goes up with any change of what follows */
+#define LIR_IMAGE_VERSION 11u /* goes up with any change of what follows */
 
 #define LIR_NONE 0xffffffffu          /* no function, no target */
 #define LIR_ROW_ALIGN 64u             /* a line of the CPU's cache, and a vector of AVX-512 */
@@ -240,7 +240,9 @@ enum lir_group {
     LIR_GROUP_WAIT_ALL,
     LIR_GROUP_TRACK, /* the mbarrier at [a + imm] tracks the copies so far; with LIR_MEM_SHARED, ADDR32 */
     LIR_GROUP_KIND = 3,
-    LIR_GROUP_TILES = 4 /* groups of products */
+    LIR_GROUP_TILES = 4, /* groups of products */
+    LIR_GROUP_LOADS = 8, /* tcgen05.ld, st */
+    LIR_GROUP_STORES = 16
 };
 /* An mbarrier object: bits 0-19 arrivals still missing, 20-39 arrivals of a phase, 40-60 bytes
  * still expected (signed), 61-63 phase. */

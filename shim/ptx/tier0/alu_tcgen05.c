@@ -1,5 +1,6 @@
 /* tcgen05.mma: products of a block, or of a pair of blocks, whose sums lie in tensor memory. */
 #include "ptx/tier0/alu_tile.h"
+#include "ptx/tier0/tools.h"
 
 struct job {
     struct t0_warp *w;
@@ -285,6 +286,55 @@ static void choose_step(struct job *j)
     j->step = step_of(j->fa);
 }
 
+/* Where tools look at the launch. */
+static void tell(const struct job *j, unsigned rank, u32 address, unsigned lane, unsigned column, unsigned columns,
+                 enum t0_access_kind kind)
+{
+    t0_tools_tensor(j->w, j->i, j->lane,
+                    &(struct t0_tensor_part){.rank = rank,
+                                             .lane = lane + (address >> 16),
+                                             .column = column + (address & 0xffff),
+                                             .columns = columns,
+                                             .kind = kind,
+                                             .async = T0_MULTIPLYING});
+}
+
+static void tell_scales(const struct job *j, unsigned rank, unsigned row, unsigned rows, unsigned first)
+{
+    const u32 address = word_of(j, row) & 0x3fffffff;
+    for (unsigned r = 0; r < rows; r += 16)
+        for (unsigned at = first / 4; at <= (first + j->blocks - 1) / 4; at++)
+            tell(j, rank, address, r % 32, r / 32 + at * (rows > 128 ? 8 : 4), 1, T0_READS);
+}
+
+/* What a product reads and writes of a block's tensor memory, by sixteen rows. */
+static void tell_tensor(const struct job *j, unsigned rank)
+{
+    const u32 d = word_of(j, LIR_TC_D);
+    const unsigned chunks = j->ka / per_chunk(j->fa), bits = lir_tile_bits(j->fa);
+    const unsigned each = j->m != 128 && (j->pair || j->ws) ? j->n * j->m / 128 : j->n;
+    for (unsigned r = 0; r < j->m; r += 16) {
+        if (j->x->p[0] & LIR_TC_A_TENSOR)
+            tell(j, rank, word_of(j, LIR_TC_A), lane_of(j, r, NULL), 0, 4 * chunks, T0_READS);
+        if (j->sparse && bits <= 8)
+            tell(j, rank, word_of(j, LIR_TC_META), r, 0, (j->k / (bits == 4 ? 8 : 4) + 7) / 8, T0_READS);
+        else if (j->sparse)
+            tell(j, rank, word_of(j, LIR_TC_META), r, j->desc & 3, 1, T0_READS);
+        for (unsigned c = 0; c < j->n; c += each) {
+            unsigned column = c, lane = lane_of(j, r, &column);
+            bool writes = false;
+            for (unsigned k = 0; k < 16 && !writes; k++)
+                writes = !disabled(j, rank, lane + k);
+            if (writes)
+                tell(j, rank, d, lane, column, each, T0_WRITES);
+        }
+    }
+    if (j->x->p[0] & LIR_TC_SCALED) {
+        tell_scales(j, rank, LIR_TC_SCALE_A, j->m, j->desc >> 29 & 3);
+        tell_scales(j, rank, LIR_TC_SCALE_B, j->n, j->desc >> 4 & 3);
+    }
+}
+
 /* The rows of one block. */
 static void rows_of(const struct job *j, struct scratch *s, unsigned rank, bool add)
 {
@@ -361,6 +411,8 @@ static void product(struct t0_warp *w, const struct lir_insn *i, const struct li
         read_b(&j, s, even); /* anew, as scales are the block's own */
         if (x->p[1] != LIR_TC_I8 && j.desc >> 14 & 1)
             negate(s->b, j.n * j.k);
+        if (w->block->grid->watch)
+            tell_tensor(&j, rank);
         rows_of(&j, s, rank, add);
     }
 }

@@ -2,6 +2,7 @@
  * tells an mbarrier. Everything is done when issued. */
 #include "ptx/lir/tensor_map.h"
 #include "ptx/tier0/tile.h"
+#include "ptx/tier0/tools.h"
 
 #include <string.h>
 
@@ -51,6 +52,8 @@ static void give_columns(struct t0_warp *w, const struct lir_insn *i, const stru
         if (!(t->used >> k & mask)) {
             const uint32_t address = k * UNIT;
             t->used |= mask << k;
+            if (w->block->grid->watch)
+                t0_tools_tensor_given(w, t0_tile_own_rank(w), address, n * UNIT);
             memcpy(p, &address, 4);
             T0_PRED(w, t0_tile_row(w, x, 2)) |= w->l.mask;
             return;
@@ -118,6 +121,24 @@ static void reduce(struct t0_warp *w, const struct lir_tile *x, unsigned n)
     }
 }
 
+/* Where tools look at the launch: columns of a transfer, by sixteen lanes. */
+static void tell_transfer(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x, unsigned first,
+                          unsigned at, bool store)
+{
+    static const uint8_t each[LIR_TM_SHAPES] = {1, 2, 2, 2, 1}; /* columns of a register */
+    const bool full = x->p[1] == LIR_TM_32X32, halves = x->p[1] == LIR_TM_16X32X2;
+    const unsigned lead = (unsigned)__builtin_ctz(w->l.mask), packed = x->p[0] & LIR_TM_PACKED ? 2 : 1;
+    struct t0_tensor_part t = {.rank = t0_tile_own_rank(w),
+                               .columns = x->p[2] * each[x->p[1]] * packed,
+                               .kind = store ? T0_WRITES : T0_READS,
+                               .async = store ? T0_STORING : T0_LOADING};
+    for (unsigned half = 0; half < 1u + (full || halves); half++) {
+        t.lane = first + (full ? 16 * half : 0);
+        t.column = at + (halves && half ? x->p[3] * packed : 0);
+        t0_tools_tensor(w, i, lead, &t);
+    }
+}
+
 /* Between a warp's registers and its quarter of the lanes. The bits of the address that say which quarter may be left
  * out, as the hardware ignores them: CUTLASS's example 93 and DeepGEMM (by its comment) give all warps the same one. */
 static void transfer(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x, bool store)
@@ -129,6 +150,8 @@ static void transfer(struct t0_warp *w, const struct lir_insn *i, const struct l
     struct t0_tensor *t = t0_tensor_of(w, t0_tile_own_rank(w));
     if (first / 32 != quarter)
         refuse(w, i, "tensor memory: lanes of another warp's quarter");
+    if (w->block->grid->watch)
+        tell_transfer(w, i, x, first, at, store);
     for (unsigned r = 0; r < n; r++) {
         uint32_t *reg = T0_U32(w, t0_tile_row(w, x, 1 + r));
         for (unsigned l = 0; l < LIR_LANES; l++) {
@@ -182,6 +205,14 @@ static void copy(struct t0_warp *w, const struct lir_insn *i, const struct lir_t
     const unsigned last = first + (x->p[0] & LIR_TM_PAIR && w->block->cluster->size > 1);
     for (unsigned rank = first; rank <= last; rank++) {
         struct t0_tensor *t = t0_tensor_of(w, rank);
+        for (unsigned to = 0; w->block->grid->watch && to < T0_TENSOR_LANES; to += shape == LIR_TM_CP_4X256 ? 32 : 16)
+            t0_tools_tensor(w, i, lane,
+                            &(struct t0_tensor_part){.rank = rank,
+                                                     .lane = to + (address >> 16),
+                                                     .column = address & 0xffff,
+                                                     .columns = 4 * chunks,
+                                                     .kind = T0_WRITES,
+                                                     .async = T0_MULTIPLYING});
         for (unsigned to = 0; to < T0_TENSOR_LANES; to++) {
             unsigned row = to;
             switch (shape) {

@@ -19,6 +19,7 @@ void t0_race_block_free(struct race_block *r)
     race_clocks_free(r->clocks);
     free(r->pending);
     race_cells_free(r);
+    free(r->piece);
     free(r);
 }
 
@@ -30,8 +31,13 @@ static enum t0_async async_of(const struct lir_image *m, const struct lir_insn *
         return T0_MULTIPLYING;
     if (i->op != LIR_TILE)
         return T0_AT_ONCE;
-    const unsigned kind = LIR_AT(m, tiles, struct lir_tile)[i->imm].kind;
-    return kind == LIR_TILE_TENSOR ? T0_COPYING : kind == LIR_TILE_TM_CP ? T0_MULTIPLYING : T0_AT_ONCE;
+    switch (LIR_AT(m, tiles, struct lir_tile)[i->imm].kind) {
+    case LIR_TILE_TENSOR: return T0_COPYING;
+    case LIR_TILE_TM_CP: return T0_MULTIPLYING;
+    case LIR_TILE_TM_LD: return T0_LOADING;
+    case LIR_TILE_TM_ST: return T0_STORING;
+    default: return T0_AT_ONCE;
+    }
 }
 
 /* The last kind of what the kernel starts. */
@@ -84,7 +90,7 @@ static struct race_block *make_state(const struct t0_block *b)
         r->slot_bits++;
     r->words = t0_shared_size(b->rec->dynamic_offset + g->dynamic_shared) / 4;
     r->clocks = race_clocks_new(r->threads, r->slots, r->blocks * LIR_BARRIER_CLUSTER);
-    if (r->clocks && race_cells_new(r))
+    if (r->clocks && race_cells_new(r) && (!b->rec->uses_tensor || race_pieces_new(r)))
         return r;
     t0_race_block_free(r);
     return NULL;
@@ -122,8 +128,8 @@ void t0_race_begin(struct t0_block *b)
 static bool is_same_place(const struct race_hazard *a, const struct race_hazard *b)
 {
     return a->a.pc == b->a.pc && a->b.pc == b->b.pc && a->a.kind == b->a.kind && a->b.kind == b->b.kind &&
-           a->same == b->same && a->global == b->global && race_history_alike(a->a.op, b->a.op) &&
-           race_history_alike(a->b.op, b->b.op);
+           a->same == b->same && a->global == b->global && a->tensor == b->tensor &&
+           race_history_alike(a->a.op, b->a.op) && race_history_alike(a->b.op, b->b.op);
 }
 
 void t0_race_found(struct t0_race *r, const struct race_hazard *found)
@@ -224,7 +230,7 @@ void t0_race_released(struct t0_block *b, const struct t0_warp *w, uint32_t id)
         slot[n++] = race_slot_of(v, r, l);
     }
     if (id >= LIR_BARRIER_GROUP)
-        r->broken |= !race_meet_products(r->clocks, slot, n, race_barrier_of(b, id));
+        r->broken |= !race_meet_products(r->clocks, slot, n, T0_MULTIPLYING * r->threads, race_barrier_of(b, id));
     else
         r->broken |= !race_meet(r->clocks, slot, n, !b->barrier[id].count, race_barrier_of(b, id));
 }
@@ -278,7 +284,10 @@ void t0_race_group(struct t0_warp *w, const struct lir_insn *i)
 {
     struct race_block *r = race_state_of(w);
     const unsigned kind = i->aux & LIR_GROUP_KIND;
-    const enum t0_async what = i->aux & LIR_GROUP_TILES ? T0_MULTIPLYING : T0_COPYING;
+    const enum t0_async what = i->aux & LIR_GROUP_TILES    ? T0_MULTIPLYING
+                               : i->aux & LIR_GROUP_LOADS  ? T0_LOADING
+                               : i->aux & LIR_GROUP_STORES ? T0_STORING
+                                                           : T0_COPYING;
     if (!r)
         return;
     T0_FOR_LANES(l, w->l.mask)
@@ -573,6 +582,7 @@ void t0_race_end(struct t0_race *r, const struct t0_watch *watch)
                                .hazards = h->count,
                                .title = streams     ? "Race between streams in global memory reported between"
                                         : h->global ? "Race in global memory reported between"
+                                        : h->tensor ? "Race in tensor memory reported between"
                                                     : "Race reported between",
                                .places = 2};
         fill_side(r, &h->a, &f, 0);

@@ -26,7 +26,7 @@ struct race_hazard {
     uint64_t count;         /* bytes */
     bool error;             /* not between lanes of a warp, and no store that leaves what is there and a read */
     bool same;              /* both write, and the same value */
-    bool global;
+    bool global, tensor;    /* neither: shared memory */
 };
 /* Enters hazards of some bytes. */
 void t0_race_found(struct t0_race *r, const struct race_hazard *h);
@@ -43,7 +43,7 @@ struct race_block {
     uint32_t blocks;              /* of the cluster */
     uint32_t per_block;           /* slots of a block: threads up to a whole warp */
     uint32_t threads;             /* of all blocks */
-    uint32_t slots;               /* two or three times as many, where kernels copy or multiply asynchronously */
+    uint32_t slots;               /* that many of each kind of enum t0_async, up to the last one of the kernel */
     uint32_t words;               /* of shared memory of one block */
     uint64_t acquired;            /* race_global.c: the last release of another block that this one knows of */
     bool fenced;                  /* the same: a fence has been made, plain stores may be flags */
@@ -60,10 +60,11 @@ struct race_block {
     uint32_t begun;                        /* the clocks' floor when the block began */
     uint8_t slot_bits;                     /* that number a slot */
     struct race_clocks *clocks;
-    struct race_cell *cell;  /* race_shared.c */
-    struct race_word *word;  /* the same: in place of cells; NULL in clusters */
-    uint64_t *tag, *run;     /* the same: of each word, and of half a warp's; NULL in clusters */
-    struct race_cell *split; /* fours of them, of words that are accessed in parts */
+    struct race_cell *cell;   /* race_shared.c */
+    struct race_word *word;   /* the same: in place of cells; NULL in clusters */
+    uint64_t *tag, *run;      /* the same: of each word, and of half a warp's; NULL in clusters */
+    struct race_piece *piece; /* race_tensor.c; NULL: the kernel has no tensor memory */
+    struct race_cell *split;  /* fours of them, of words that are accessed in parts */
     uint32_t splits, splits_room;
 };
 
@@ -87,6 +88,7 @@ uint32_t race_barrier_of(const struct t0_block *b, uint32_t id); /* its number i
 struct race_place race_place_of(const struct t0_warp *w, const struct race_block *r, uint32_t slot, uint32_t pc,
                                 uint8_t kind);
 
+bool race_pieces_new(struct race_block *r); /* race_tensor.c: the shadow of tensor memory; false: no memory */
 /* race_shared.c: the shadow of `words` of shared memory in each block; false: no memory. */
 bool race_cells_new(struct race_block *r);
 void race_cells_free(struct race_block *r);

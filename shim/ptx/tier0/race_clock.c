@@ -343,7 +343,8 @@ static struct race_vector *own_together(struct race_clocks *c, const uint32_t *t
     return v;
 }
 
-bool race_meet_products(struct race_clocks *c, const uint32_t *thread, uint32_t count, uint32_t barrier)
+bool race_meet_products(struct race_clocks *c, const uint32_t *thread, uint32_t count, uint32_t products,
+                        uint32_t barrier)
 {
     for (uint32_t k = 0; k < count; k++)
         if (!race_arrive(c, thread[k], barrier))
@@ -356,7 +357,7 @@ bool race_meet_products(struct race_clocks *c, const uint32_t *thread, uint32_t 
         if (!v)
             return false;
         for (uint32_t t = 0; t < count; t++) {
-            const uint32_t slot = 2 * c->threads + thread[t];
+            const uint32_t slot = products + thread[t];
             if (slot < c->slots && all->clock[slot] > v->clock[slot])
                 v->clock[slot] = all->clock[slot];
         }

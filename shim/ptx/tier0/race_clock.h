@@ -8,7 +8,7 @@
 #include "ptx/lir/image.h"
 
 /* A stamp is a thread's slot and its clock. Slots from `threads` on are those of what threads start:
- * asynchronous copies, then reads by products of tiles. */
+ * asynchronous copies, then reads by products of tiles, then loads and stores of tensor memory. */
 struct race_stamp {
     uint32_t clock; /* 0: none */
     uint32_t slot;
@@ -75,9 +75,11 @@ static inline bool race_is_even(const struct race_clocks *c, uint32_t thread)
 bool race_meet(struct race_clocks *c, const uint32_t *thread, uint32_t count, bool with_gone, uint32_t barrier);
 bool race_meet_all(struct race_clocks *c); /* every thread of them; where nothing is copied asynchronously */
 bool race_arrive(struct race_clocks *c, uint32_t thread, uint32_t barrier); /* at a barrier, which `meet` takes up */
-/* A warpgroup's threads are at wgmma.fence or wait_group: they learn of each other which products are over, and their
- * next products know what all of them know (race_products_know). What they do themselves is ordered by none of it. */
-bool race_meet_products(struct race_clocks *c, const uint32_t *thread, uint32_t count, uint32_t barrier);
+/* A warpgroup's threads are at wgmma.fence or wait_group: they learn of each other which products are over (their slots
+ * are from `products` on, if there are any), and their next products know what all of them know (race_products_know).
+ * What they do themselves is ordered by none of it. */
+bool race_meet_products(struct race_clocks *c, const uint32_t *thread, uint32_t count, uint32_t products,
+                        uint32_t barrier);
 static inline bool race_products_know(const struct race_clocks *c, struct race_stamp s, uint32_t barrier)
 {
     return c->arrived[barrier] && c->arrived[barrier]->clock[s.slot] >= s.clock;

@@ -383,7 +383,10 @@ static void group(struct t0_warp *w, const struct lir_insn *i)
     uint64_t object;
     if (!(tools_of(w) & T0_RACECHECK))
         return;
-    if ((i->aux & LIR_GROUP_KIND) != LIR_GROUP_TRACK)
+    if (i->aux & (LIR_GROUP_LOADS | LIR_GROUP_STORES)) { /* of all lanes together */
+        t0_race_group(w, i);
+        t0_race_collective(w, w->l.mask);
+    } else if ((i->aux & LIR_GROUP_KIND) != LIR_GROUP_TRACK)
         t0_race_group(w, i);
     else
         T0_FOR_LANES(l, w->l.mask)
@@ -429,6 +432,18 @@ void t0_tools_heard(struct t0_warp *w, unsigned lane, uint64_t barrier, enum t0_
     uint64_t object;
     if (tools_of(w) & T0_RACECHECK && find_object(w, barrier, true, &object))
         t0_race_async(w, lane, object, what);
+}
+
+void t0_tools_tensor(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_tensor_part *t)
+{
+    if (tools_of(w) & T0_RACECHECK)
+        t0_race_tensor(w, i, lane, t);
+}
+
+void t0_tools_tensor_given(struct t0_warp *w, unsigned rank, unsigned column, unsigned columns)
+{
+    if (tools_of(w) & T0_RACECHECK)
+        t0_race_tensor_given(w, rank, column, columns);
 }
 
 /* Memory that a thread gives back may be another's next; that for arguments of a launch, too. */

@@ -6,13 +6,20 @@
 #include "ptx/tier0/warp.h"
 #include "ptx/tier0/watch.h"
 
-enum t0_async { T0_AT_ONCE, T0_COPYING, T0_MULTIPLYING }; /* copies and products of tiles, which a lane only starts */
-struct t0_part {                                          /* an access of one lane, that it may make */
+/* What a lane only starts: copies, products of tiles, loads and stores of tensor memory. */
+enum t0_async { T0_AT_ONCE, T0_COPYING, T0_MULTIPLYING, T0_LOADING, T0_STORING };
+struct t0_part { /* an access of one lane, that it may make */
     uint64_t address;
     uint32_t size;
     enum t0_access_kind kind;
     bool shared; /* the address is an offset in the block's shared memory, else flat */
     bool strong; /* atomic, volatile or with a scope */
+    enum t0_async async;
+};
+
+struct t0_tensor_part { /* of tensor memory: columns of a block's sixteen lanes from this one on */
+    unsigned rank, lane, column, columns;
+    enum t0_access_kind kind;
     enum t0_async async;
 };
 
@@ -46,6 +53,8 @@ void t0_tools_waited(struct t0_warp *w, uint32_t lanes); /* for the cluster's ba
 void t0_tools_exit(struct t0_warp *w);
 /* The mbarrier at this address of shared memory hears of what the lane has started. */
 void t0_tools_heard(struct t0_warp *w, unsigned lane, uint64_t barrier, enum t0_async what);
+void t0_tools_tensor(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_tensor_part *t);
+void t0_tools_tensor_given(struct t0_warp *w, unsigned rank, unsigned column, unsigned columns); /* by alloc */
 void t0_tools_handlers(t0_handler *table[LIR_NOPS]); /* what is neither an access nor a collective */
 
 /* Where an address of a lane lies: true: in shared memory, of the block of this rank. */
@@ -97,6 +106,8 @@ bool t0_race_shared_read(struct t0_warp *w, uint32_t mask, uint64_t low, uint64_
 void t0_race_flat_row(struct t0_warp *w, const struct lir_insn *i, const struct t0_row *row);
 bool t0_race_flat_span(struct t0_warp *w, const struct lir_insn *i, uint64_t first, uint32_t size,
                        enum t0_access_kind kind);
+void t0_race_tensor(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_tensor_part *t);
+void t0_race_tensor_given(struct t0_warp *w, unsigned rank, unsigned column, unsigned columns);
 void t0_race_collective(struct t0_warp *w, uint32_t lanes);
 void t0_race_arrive(struct t0_warp *w, uint32_t id);
 void t0_race_released(struct t0_block *b, const struct t0_warp *w, uint32_t id);

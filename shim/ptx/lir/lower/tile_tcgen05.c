@@ -234,6 +234,12 @@ static void lower_mma(struct lir_lower *l, const struct ptx_instr *i)
     lir_tile_end(&t, LIR_TCMMA, false);
 }
 
+/* Loads and stores are done already: only what checks their order looks at this. */
+static void lower_wait(struct lir_lower *l, bool stores)
+{
+    lir_emit(l, LIR_ASYNC_GROUP)->aux = LIR_GROUP_WAIT_ALL | (stores ? LIR_GROUP_STORES : LIR_GROUP_LOADS);
+}
+
 bool lir_lower_tcgen05(struct lir_lower *l, const struct ptx_instr *i)
 {
     if (i->op != PTX_OP_TCGEN05)
@@ -251,10 +257,12 @@ bool lir_lower_tcgen05(struct lir_lower *l, const struct ptx_instr *i)
         lower_copy(l, i);
     else if (lir_has(i, "commit"))
         lower_commit(l, i);
+    else if (lir_has(i, "wait::ld") || lir_has(i, "wait::st"))
+        lower_wait(l, lir_has(i, "wait::st"));
     else if (lir_has(i, "shift"))
         lir_fail(l, "tcgen05.shift: no public text says from which side a row is taken");
     else
         return lir_has(i, "relinquish_alloc_permit") || lir_has(i, "fence::before_thread_sync") ||
-               lir_has(i, "fence::after_thread_sync") || lir_has(i, "wait::ld") || lir_has(i, "wait::st");
+               lir_has(i, "fence::after_thread_sync");
     return true;
 }
