@@ -65,10 +65,18 @@ static bool begin(const struct race_global *g, struct race_block *b, uint64_t bl
 static bool is_ordered(const struct race_global *g, const struct race_block *b, const struct stamp *before,
                        const struct now *now)
 {
-    const struct race_event *e = race_event_of(&g->events, before->what);
-    if (is_same_block(b, before->what, now->thread))
-        return race_is_ordered(b->clocks, (struct race_stamp){e->clock + b->begun, slot_of(b, before->what)},
-                               now->slot);
+    const struct race_event *e;
+    if (is_same_block(b, before->what, now->thread)) {
+        const uint32_t slot = slot_of(b, before->what);
+        if (b->clocks->floor == b->begun && race_is_even(b->clocks, now->slot) && slot < b->threads &&
+            !is_same_warp(before->what, now->thread)) /* as the event's clock would say */
+            return false;
+        e = race_event_of(&g->events, before->what);
+        return race_is_ordered(b->clocks, (struct race_stamp){e->clock + b->begun, slot}, now->slot);
+    }
+    if (!g->releases)
+        return false;
+    e = race_event_of(&g->events, before->what);
     const bool looked = e->kind == T0_READS && b->watched > b->acquired;
     return g->released[block_of(b, before->what)] > before->time && (looked ? b->watched : b->acquired) > before->time;
 }

@@ -196,15 +196,13 @@ void t0_tools_done(struct t0_warp *w, const struct lir_insn *i, unsigned lane, c
         t0_race_acquire_flat(w, lane, object);
 }
 
-void t0_stored_of(struct t0_warp *w, const struct lir_insn *i, struct t0_stored *s)
+static const struct t0_stored *stored_of(struct t0_warp *w, const struct lir_insn *i, struct t0_stored *s)
 {
     const uint32_t row[4] = {i->d, i->b, i->c, i->e};
     unsigned size, n = 1;
     bool wide = false;
-    if (w->stored) {
-        *s = *w->stored;
-        return;
-    }
+    if (w->stored)
+        return w->stored;
     s->elements = 0;
     switch (i->op) {
     case LIR_STG_8:
@@ -220,15 +218,16 @@ void t0_stored_of(struct t0_warp *w, const struct lir_insn *i, struct t0_stored 
         n = 1u << (i->aux >> LIR_MEM_VEC_SHIFT & 3);
         wide = (i->aux >> LIR_MEM_DST_SHIFT & 3) >= 2;
         break;
-    default: return;
+    default: return s;
     }
     if (size * n > 32 || n > 4)
-        return;
+        return s;
     s->wide = wide || size >= 8;
     s->size = size < 8 ? size : 8;
     for (unsigned k = 0; k < n; k++)
         for (unsigned half = 0; half < (size == 16 ? 2 : 1); half++) /* of 16 bytes the upper one lies behind */
             s->value[s->elements++] = s->wide ? (const void *)T0_U64(w, row[k] + 256 * half) : T0_U32(w, row[k]);
+    return s;
 }
 
 static const uint8_t *stored_element(const struct t0_stored *s, unsigned k, unsigned lane)
@@ -238,35 +237,37 @@ static const uint8_t *stored_element(const struct t0_stored *s, unsigned k, unsi
 
 unsigned t0_stored_value(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint8_t value[32])
 {
-    struct t0_stored s;
-    t0_stored_of(w, i, &s);
-    if (s.size * s.elements > 32)
+    struct t0_stored room;
+    const struct t0_stored *s = stored_of(w, i, &room);
+    if (s->size * s->elements > 32)
         return 0;
-    for (unsigned k = 0; k < s.elements; k++)
-        memcpy(value + k * s.size, stored_element(&s, k, lane), s.size);
-    return s.size * s.elements;
+    for (unsigned k = 0; k < s->elements; k++)
+        memcpy(value + k * s->size, stored_element(s, k, lane), s->size);
+    return s->size * s->elements;
 }
 
-/* Most rows store something new in each lane, which vectors say at once. */
-static bool no_word_is_there(const struct t0_stored *s, const void *memory)
+/* Lanes whose word is there already. Most rows store something new in each lane, which vectors say at once. */
+static uint32_t words_there(const uint32_t value[LIR_LANES], const void *memory)
 {
-    uint32_t there[LIR_LANES], any = 0;
-    const uint32_t *value = s->value[0];
+    uint32_t there[LIR_LANES], any = 0, lanes = 0;
     memcpy(there, memory, sizeof there);
     for (unsigned l = 0; l < LIR_LANES; l++)
         any |= there[l] == value[l];
-    return !any;
+    for (unsigned l = 0; l < LIR_LANES && any; l++)
+        lanes |= (uint32_t)(there[l] == value[l]) << l;
+    return lanes;
 }
 
-static bool no_double_word_is_there(const struct t0_stored *s, const void *memory)
+static uint32_t double_words_there(const uint64_t value[LIR_LANES], const void *memory)
 {
     uint64_t there[LIR_LANES];
-    uint32_t any = 0;
-    const uint64_t *value = s->value[0];
+    uint32_t any = 0, lanes = 0;
     memcpy(there, memory, sizeof there);
     for (unsigned l = 0; l < LIR_LANES; l++)
         any |= there[l] == value[l];
-    return !any;
+    for (unsigned l = 0; l < LIR_LANES && any; l++)
+        lanes |= (uint32_t)(there[l] == value[l]) << l;
+    return lanes;
 }
 
 static bool is_there(const struct t0_stored *s, unsigned lane, const uint8_t *memory)
@@ -283,19 +284,18 @@ static bool is_there(const struct t0_stored *s, unsigned lane, const uint8_t *me
 uint32_t t0_stores_nothing_new(struct t0_warp *w, const struct lir_insn *i, uint32_t lanes, const uint64_t *first,
                                bool side_by_side)
 {
-    struct t0_stored s;
+    struct t0_stored room;
     uint32_t found = 0;
-    t0_stored_of(w, i, &s);
+    const struct t0_stored *s = stored_of(w, i, &room);
     const void *memory = (const void *)(uintptr_t)*first;
-    if (!s.elements)
+    if (!s->elements)
         return 0;
-    if (side_by_side && lanes == ~0u && s.elements == 1 &&
-        ((s.size == 4 && no_word_is_there(&s, memory)) || (s.size == 8 && no_double_word_is_there(&s, memory))))
-        return 0;
+    if (side_by_side && lanes == ~0u && s->elements == 1 && s->size >= 4)
+        return s->size == 4 ? words_there(s->value[0], memory) : double_words_there(s->value[0], memory);
     T0_FOR_LANES(l, lanes)
     {
-        const uint64_t at = side_by_side ? *first + (uint64_t)l * s.size * s.elements : first[l];
-        found |= (uint32_t)is_there(&s, l, (const uint8_t *)(uintptr_t)at) << l;
+        const uint64_t at = side_by_side ? *first + (uint64_t)l * s->size * s->elements : first[l];
+        found |= (uint32_t)is_there(s, l, (const uint8_t *)(uintptr_t)at) << l;
     }
     return found;
 }

@@ -65,8 +65,7 @@ struct t0_stored {
     bool wide;
     const void *value[8];
 };
-void t0_stored_of(struct t0_warp *w, const struct lir_insn *i, struct t0_stored *s);
-/* The same of one lane; bytes, 0: it is none. */
+/* What one lane stores; bytes, 0: it is none. */
 unsigned t0_stored_value(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint8_t value[32]);
 /* Of these lanes those that store what stands there before the instruction: side by side from first[0] on, or at
  * first[lane]. */
