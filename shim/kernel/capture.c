@@ -81,8 +81,10 @@ MUgraph cumu_capture_graph(CUstream stream, MUgraphNode *last)
     MUgraph graph = NULL;
     uint64_t id;
     size_t n = 0;
-    if (mu.muStreamGetCaptureInfo_v2((MUstream)stream, &status, &id, &graph, &deps, &n) != MUSA_SUCCESS &&
-        mu.musaStreamGetCaptureInfo_v2((MUstream)stream, &status, &id, &graph, &deps, &n) != musaSuccess)
+    /* Where the next node will start programmatically, _v2 gives no nodes but an error, which stays the last one. */
+    const MUgraphNode **nodes = last ? &deps : NULL;
+    if (mu.muStreamGetCaptureInfo_v2((MUstream)stream, &status, &id, &graph, nodes, &n) != MUSA_SUCCESS &&
+        mu.musaStreamGetCaptureInfo_v2((MUstream)stream, &status, &id, &graph, nodes, &n) != musaSuccess)
         return NULL;
     if (status != musaStreamCaptureStatusActive)
         return NULL;

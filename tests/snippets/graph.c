@@ -106,6 +106,30 @@ static void capture(CUstream stream)
     (void)C(cudaGetLastError)();
 }
 
+/* A capture whose first kernel may begin while the node before it runs: launches into it are as good as others. */
+static void programmatic(CUstream stream)
+{
+    const unsigned char edge[8] = {[0] = 1 /* from the programmatic port */, [2] = 1 /* programmatic */};
+    cudaGraph_t graph = NULL, same = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t a = NULL;
+    unsigned add = 3;
+    void *args[] = {&out, &add};
+    cudaKernelNodeParams k = call(args);
+    if (!snippet_below("musaStreamBeginCaptureToGraph"))
+        return;
+    OK(M(cudaGraphCreate, musaGraphCreate)((MUgraph *)&graph, 0));
+    OK(C(cudaGraphAddKernelNode)(&a, graph, NULL, 0, &k));
+    OK(C(cudaStreamBeginCaptureToGraph)(stream, graph, &a, edge, 1, RELAXED));
+    captured_launch(stream, 4);
+    OK(C(cudaGetLastError)());
+    OK(C(cudaStreamEndCapture)(stream, &same));
+    OK(C(cudaGraphInstantiate)(&exec, graph, 0));
+    OK(C(cudaGraphDestroy)(graph));
+    expect(stream, exec, 4);
+    OK(C(cudaGraphExecDestroy)(exec));
+}
+
 static void nodes(CUstream stream)
 {
     cudaGraph_t graph = NULL, child = NULL, inside = NULL;
@@ -213,6 +237,7 @@ void snippet_graph(void)
     OK(M(cudaMalloc, musaMalloc)((void **)&out, SNIPPET_THREADS * sizeof *out));
     OK(M(cudaStreamCreateWithFlags, musaStreamCreateWithFlags)(&stream, 1));
     capture((CUstream)stream);
+    programmatic((CUstream)stream);
     nodes((CUstream)stream);
     symbols((CUstream)stream);
     OK(M(cudaStreamDestroy, musaStreamDestroy)(stream));
