@@ -201,6 +201,32 @@ static void used_beside_its_graph(bool wrong)
     hope(cuCtxSynchronize());
 }
 
+/* Nobody could have had the memory before; the launch is enqueued when the kernel runs, or not. */
+static void used_before_its_graph(bool wrong)
+{
+    void *s = stream();
+    uint64_t p;
+    void *exec = graph_with_memory(s, &p, false, false);
+    if (wrong)
+        launch("write", p, s);
+    need(cuGraphLaunch(exec, s), "cuGraphLaunch");
+    if (!wrong)
+        launch("write", p, s);
+    need(cuMemFreeAsync(p, s), "cuMemFreeAsync");
+    hope(cuCtxSynchronize());
+}
+
+static void used_without_its_graph(bool wrong)
+{
+    void *s = stream();
+    uint64_t p;
+    void *exec = graph_with_memory(s, &p, false, false);
+    if (!wrong)
+        need(cuGraphLaunch(exec, s), "cuGraphLaunch");
+    launch("write", p, s);
+    hope(cuCtxSynchronize());
+}
+
 static char room[4096];
 
 /* A copy or fill on one stream of memory that another one has; `in`: within its life. */
@@ -568,6 +594,8 @@ static const struct {
     STREAMS(graph_uses_what_it_has_freed),
     STREAMS(used_behind_its_graph),
     STREAMS(used_beside_its_graph),
+    STREAMS(used_before_its_graph),
+    STREAMS(used_without_its_graph),
     TOUCHES(copied_to_beside, "copy"),
     TOUCHES(copied_from_beside, "copy"),
     TOUCHES(copied_between_beside, "copy"),

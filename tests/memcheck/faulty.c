@@ -291,6 +291,20 @@ static const struct test tests[] = {
      "Invalid __shared__ read of size 64", 128, 0, TENSOR, TENSOR, 1},
     {"tensor_map_freed", BULK LOC TENSOR_TO_SHARED("%r1", "") ";\n" BULK_WAIT, "inside an allocation .* that was freed",
      0, 3, TENSOR_FREED, TENSOR, 1},
+    {"bulk_of_odd_size",
+     BULK "add.u32 %r6, %r1, 16;\n" LOC
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd2], %r6, [%r5];",
+     "the size is no multiple of 16 bytes", 4, 32, DEVICE, DEVICE, 1},
+    {"tensor_misaligned", BULK "add.u32 %r4, %r4, %r1;\n" LOC TENSOR_TO_SHARED("0", "") ";\n" BULK_WAIT,
+     "Invalid __shared__ write of size 64", 32, 0, TENSOR, TENSOR, 1},
+    {"tensormap_replace", LOC "tensormap.replace.tile.rank.global.b1024.b32 [%rd1], 1;", GLOBAL "write of size 128",
+     512, 0, TENSOR, TENSOR, 1},
+    {"misaligned_of_eight", LOC "ld.global.v8.f32 {%f1, %f2, %f3, %f1, %f2, %f3, %f1, %f2}, [%rd1];",
+     GLOBAL "read of size 32", 16, 32, DEVICE, DEVICE, 1},
+    {"misaligned_store_of_eight", LOC "st.global.v4.b64 [%rd1], {%rd2, %rd2, %rd2, %rd2};", GLOBAL "write of size 32",
+     16, 32, DEVICE, DEVICE, 1},
+    {"misaligned_reduction", LOC "red.global.v2.f32.add [%rd1], {%f1, %f1};", GLOBAL "atomic of size 8", 4, 8, DEVICE,
+     DEVICE, 1},
     {"mbarrier", BULK "add.u32 %r5, %r5, %r1;\n" LOC "mbarrier.init.shared.b64 [%r5], 1;",
      "Invalid __shared__ write of size 8", 144, 8, DEVICE, DEVICE, 1},
     {"called", ".loc 1 78 3\ncall device, (%rd1);", "Device Frame: called in faulty.cu:78", 400, 0, DEVICE, DEVICE, 1},
@@ -300,7 +314,10 @@ static const struct test tests[] = {
 enum { TESTS = sizeof tests / sizeof *tests };
 
 static int is_cluster(const struct test *t) { return !strncmp(t->name, "cluster", 7); }
-static int is_new(const struct test *t) { return is_cluster(t) || strstr(t->body, "mbarrier"); }
+static int is_new(const struct test *t)
+{
+    return is_cluster(t) || strstr(t->body, "mbarrier") || strstr(t->body, "tensormap");
+}
 
 static char *text_of(const struct test *t)
 {

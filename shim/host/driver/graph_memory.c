@@ -52,7 +52,7 @@ MUresult graph_memory_new(MUSA_MEM_ALLOC_NODE_PARAMS *p, struct graph_memory **m
     MUcontext ctx = host_current() && host_ctx_device(host_current()) == d ? host_current() : d->primary;
     if ((r = host_range_alloc(d, NULL, ctx, p->bytesize, 0, HOST_MEM_DEVICE, NULL, &base)))
         goto fail;
-    host_memcheck_given_back(base);
+    host_memcheck_unborn(base);
     made->device = d;
     made->base = (uintptr_t)base;
     made->size = p->bytesize;

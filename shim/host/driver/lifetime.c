@@ -7,12 +7,13 @@
 
 struct host_life {
     struct host_order *from, *until; /* until: NULL while it lives */
-    pthread_mutex_t lock;            /* of what follows; a leaf */
-    uint32_t *used;                  /* of each stream the clock of its last use */
+    bool first;
+    pthread_mutex_t lock; /* of what follows; a leaf */
+    uint32_t *used;       /* of each stream the clock of its last use */
     uint32_t n;
 };
 
-struct host_life *host_life_new(struct host_order *from)
+struct host_life *host_life_new(struct host_order *from, bool first)
 {
     struct host_life *l = from ? calloc(1, sizeof *l) : NULL;
     if (!l) {
@@ -20,6 +21,7 @@ struct host_life *host_life_new(struct host_order *from)
         return NULL;
     }
     l->from = from;
+    l->first = first;
     pthread_mutex_init(&l->lock, NULL);
     return l;
 }
@@ -58,7 +60,9 @@ bool host_life_holds(struct host_life *l, const struct host_order *now)
 {
     if (!now)
         return true;
-    if (!host_order_knows(now, l->from) && !host_order_knows(l->from, now))
+    if (l->first && l->from->slot == now->slot
+            ? now->clock < l->from->clock
+            : !host_order_knows(now, l->from) && (l->first || !host_order_knows(l->from, now)))
         return false;
     if (l->until &&
         (l->until->slot == now->slot ? now->clock > l->until->clock : !now->all && !host_order_knows(l->until, now)))

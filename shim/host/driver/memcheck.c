@@ -139,14 +139,15 @@ void host_memcheck_pooled(uint64_t p, MUstream s)
 {
     if (!(host_config()->check_tools & T0_MEMCHECK))
         return;
-    struct host_life *life = host_life_new(host_order_point(s));
+    struct host_order *from = host_order_point(s);
     pthread_rwlock_wrlock(&lock);
     struct host_block *b = block_at(p);
+    struct host_life *life = host_life_new(from, b && b->unborn);
     if (b) {
         host_life_free(b->life); /* the stream takes it again before it has come to the free */
         b->life = life;
         b->streamed = true;
-        b->given_back = false;
+        b->given_back = b->unborn = false;
     } else {
         host_life_free(life);
     }
@@ -175,8 +176,9 @@ void host_memcheck_unpooled(uint64_t p, MUstream s)
 /* Stream-ordered memory lives where this stands, in the order of streams and, of a graph, among its nodes. */
 static bool is_alive(const struct host_block *b, const struct host_running *r)
 {
-    return !b->life ||
-           (host_life_holds(b->life, r->order) && (!r->plan || graph_memory_holds(r->plan, r->node, b->base)));
+    if (!b->life)
+        return !b->unborn;
+    return host_life_holds(b->life, r->order) && (!r->plan || graph_memory_holds(r->plan, r->node, b->base));
 }
 
 void host_memcheck_touched(const void *p, const char *by)
@@ -213,15 +215,25 @@ void host_memcheck_array(const void *p, size_t size, MUcontext ctx)
     pthread_rwlock_unlock(&lock);
 }
 
-void host_memcheck_given_back(const void *p)
+static void give_back(const void *p, bool unborn)
 {
     if (!host_memcheck_on())
         return;
     pthread_rwlock_wrlock(&lock);
     struct host_block *b = block_at((uintptr_t)p);
-    if (b)
+    if (b) {
         b->given_back = true;
+        b->unborn = unborn && host_config()->check_tools & T0_MEMCHECK; /* which hears of its lives */
+    }
+    epoch++;
     pthread_rwlock_unlock(&lock);
+}
+
+void host_memcheck_given_back(const void *p) { give_back(p, false); }
+void host_memcheck_unborn(const void *p)
+{
+    host_order_want();
+    give_back(p, true);
 }
 
 void host_memcheck_constant(const void *p)

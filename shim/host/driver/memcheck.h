@@ -24,6 +24,7 @@ struct host_block {
     bool in_heap;                   /* of malloc in kernels; no frames then */
     bool given_back;                /* no leak: its free was refused, as the context had failed, or a graph has it */
     bool streamed;                  /* it has or had a life */
+    bool unborn;                    /* a graph's that was not launched yet */
     bool constant;                  /* kernels may only read it */
     size_t of_array;                /* bytes of the array, or mipmapped array, that begins with it; 0: no leak */
     bool foreign;                   /* others than kernels, copies and fills may have written there */
@@ -46,6 +47,7 @@ void host_memcheck_touched(const void *p, const char *by);
 void host_memcheck_array(const void *p, size_t size,
                          MUcontext ctx);      /* the program's to destroy, with all that follows */
 void host_memcheck_given_back(const void *p); /* until a stream has it: no leak */
+void host_memcheck_unborn(const void *p);     /* the same, and nobody may touch it until then */
 /* Memory that a kernel has allocated on the device heap, or frees; and the heap itself, none of which may be touched
  * otherwise. */
 void host_memcheck_heap(const void *p, size_t size, MUcontext ctx);
@@ -93,8 +95,9 @@ bool host_annotate_name(uintptr_t base, char *name, size_t room); /* false: it h
 
 struct host_order;
 struct host_life;
-struct host_life *host_life_new(struct host_order *from); /* takes it; NULL: no memory */
-void host_life_free(struct host_life *l);                 /* NULL is fine */
+/* Takes the point; NULL: no memory. The first life of memory that nobody could have had before? */
+struct host_life *host_life_new(struct host_order *from, bool first);
+void host_life_free(struct host_life *l); /* NULL is fine */
 /* Whether what stands there uses it while it lives, which is kept. */
 bool host_life_holds(struct host_life *l, const struct host_order *now);
 bool host_life_ended(const struct host_life *l); /* NULL: no */

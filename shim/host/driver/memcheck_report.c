@@ -181,7 +181,7 @@ static const char *why_forbidden(const struct host_block *b)
 {
     if (b->constant)
         return ", which is constant: kernels may only read it";
-    if (b->life)
+    if (b->life || b->unborn)
         return ", or outside of its life in the order of streams";
     if (b->one_device && host_config()->devices > 1)
         return ", or on a device without peer access";

@@ -141,6 +141,8 @@ struct host_order *host_order_put(MUstream s, struct host_work *const *after, si
     return o;
 }
 
+void host_order_want(void) { wanted = true; }
+
 struct host_order *host_order_point(MUstream s)
 {
     struct host_frames origin;

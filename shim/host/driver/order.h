@@ -18,6 +18,7 @@ struct host_order {
 };
 
 bool host_order_on(void);
+void host_order_want(void); /* order is kept from here on */
 /* Whether what stands at `now` was put behind what stands at `before`, or in the same stream. */
 bool host_order_knows(const struct host_order *now, const struct host_order *before);
 /* A point in the stream, where memory begins or ends to live; order is kept from the first one on. The caller's to

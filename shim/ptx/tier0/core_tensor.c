@@ -38,6 +38,12 @@ static void look_at(const struct copy *c, struct t0_part p)
         t0_raise(c->w, c->i, T0_FAULT_ADDRESS, c->lane, p.address);
 }
 
+_Noreturn static void misaligned(struct t0_warp *w, const struct lir_insn *i, unsigned lane, struct t0_part p)
+{
+    t0_watch_misaligned(w, i, lane, &p);
+    t0_raise(w, i, T0_FAULT_MISALIGNED, lane, p.address);
+}
+
 void t0_tile_reads(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const uint8_t *at)
 {
     const uint64_t far = (uint64_t)(at - w->block->cluster->base), own = (uint64_t)(at - w->shared);
@@ -222,10 +228,14 @@ static void reach_window(struct copy *c, uint64_t address, uint32_t bytes)
 static void reach_shared(struct copy *c, uint64_t lines, uint64_t address)
 {
     const uint64_t bytes = lines * c->pitch;
-    if (address & 127)
-        t0_raise(c->w, c->i, T0_FAULT_MISALIGNED, c->lane, address);
     if (bytes > LIR_CLUSTER_STRIDE)
         refuse(c, "tensor map: its box is larger than shared memory");
+    if (address & 127)
+        misaligned(c->w, c->i, c->lane,
+                   (struct t0_part){.address = address,
+                                    .size = (uint32_t)bytes,
+                                    .kind = c->x->p[3] & LIR_TENSOR_STORE ? T0_READS : T0_WRITES,
+                                    .shared = true});
     c->at = (uint32_t)(address & (LIR_CLUSTER_STRIDE - 1));
     if (c->x->p[3] & LIR_TENSOR_MULTICAST) {
         T0_FOR_LANES(rank, t0_tile_u32(c->w, c->x, LIR_TENSOR_MASK, c->lane) & 0xffff)
@@ -399,6 +409,14 @@ static bool is_zero(const uint8_t map[128])
     return !any;
 }
 
+/* Where tools look at the launch: a map that is changed. Each change is of a field, which may be another thread's, so
+ * that only memcheck is asked. */
+static void look_at_map(struct t0_warp *w, const struct lir_insn *i, unsigned lane, struct t0_part p)
+{
+    if (!t0_watch_allows(w, i, lane, &p))
+        t0_raise(w, i, T0_FAULT_ADDRESS, lane, p.address);
+}
+
 /* Changes one field; what a copy needs to hold of it is checked by the copy. */
 static void replace(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x, unsigned lane)
 {
@@ -411,6 +429,9 @@ static void replace(struct t0_warp *w, const struct lir_insn *i, const struct li
                                    LIR_TMAP_TF32_FTZ, LIR_TMAP_U4X16, LIR_TMAP_U4X16_P64, LIR_TMAP_U6X16_P32};
     const uint64_t address = t0_tile_address(w, x, 0, lane, x->p[0] & LIR_TILE_A32);
     const unsigned field = x->p[1] & (LIR_MAP_STRIDE_BY_16 - 1), k = x->p[2];
+    look_at_map(w, i, lane,
+                (struct t0_part){
+                    .address = address, .size = 128, .kind = T0_WRITES, .shared = (x->p[0] & LIR_TILE_A_SHARED) != 0});
     uint8_t *p = x->p[0] & LIR_TILE_A_SHARED ? t0_shared_at(w, i, lane, address, 128, 8)
                                              : (uint8_t *)(uintptr_t)address;
     struct lir_tmap m;
@@ -462,8 +483,10 @@ static void copy_map(struct t0_warp *w, const struct lir_insn *i, const struct l
 {
     const uint64_t to = t0_tile_address(w, x, 0, lane, false);
     const uint64_t from = t0_tile_address(w, x, 1, lane, x->p[0] & LIR_TILE_B32);
+    const struct t0_part writes = {.address = to, .size = 128, .kind = T0_WRITES};
     if (to & 127)
-        t0_raise(w, i, T0_FAULT_MISALIGNED, lane, to);
+        misaligned(w, i, lane, writes);
+    look_at_map(w, i, lane, writes);
     memcpy((void *)(uintptr_t)to, t0_shared_at(w, i, lane, from, 128, 128), 128);
 }
 

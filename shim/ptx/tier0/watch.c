@@ -41,6 +41,12 @@ static unsigned copy_parts(struct t0_warp *w, const struct lir_insn *i, unsigned
     return reads ? 2 : 1;
 }
 
+/* What a copy's addresses and size are multiples of; of st.bulk. */
+static uint32_t bulk_unit(const struct lir_insn *i)
+{
+    return i->aux & LIR_BULK_ZERO && !(i->aux & LIR_BULK_BARRIER) ? 8 : 16;
+}
+
 static unsigned bulk_parts(struct t0_warp *w, const struct lir_insn *i, unsigned lane, struct part *p)
 {
     uint32_t size = T0_U32(w, i->c)[lane];
@@ -48,8 +54,8 @@ static unsigned bulk_parts(struct t0_warp *w, const struct lir_insn *i, unsigned
                          size,
                          i->imm ? T0_UPDATES : T0_WRITES,
                          (i->aux & LIR_BULK_TO_SHARED) != 0,
-                         !(i->aux & LIR_BULK_ZERO),
-                         16};
+                         true,
+                         bulk_unit(i)};
     if (i->aux & LIR_BULK_MULTICAST) /* to the same place in each block */
         p[0].address &= LIR_CLUSTER_STRIDE - 1;
     if (i->aux & LIR_BULK_ZERO)
@@ -124,6 +130,18 @@ static unsigned find_parts(struct t0_warp *w, const struct lir_insn *i, unsigned
                            true,
                            0};
         return 1;
+    case LIR_ALIGNED: { /* of ld, st, red or atom, which is done in parts */
+        const char *text = lir_text(w->block->image, i);
+        *p = (struct part){address_at(w, i->a, lane, addr32, i->imm),
+                           1u << (i->aux & LIR_MEM_LOG2_SIZE),
+                           !strncmp(text, "ld", 2)   ? T0_READS
+                           : !strncmp(text, "st", 2) ? T0_WRITES
+                                                     : T0_UPDATES,
+                           in_shared,
+                           true,
+                           0};
+        return 1;
+    }
     case LIR_LDMATRIX:
     case LIR_STMATRIX:
         if (lane >= 8u << (i->aux & LIR_LDM_LOG2))
@@ -244,8 +262,9 @@ void t0_place_of(const struct t0_warp *w, const struct lir_insn *i, unsigned lan
     }
 }
 
+enum wrong { OUT_OF_BOUNDS, MISALIGNED, ODD_SIZE };
 static void report(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct part *p,
-                   const struct miss *m, bool misaligned)
+                   const struct miss *m, enum wrong wrong)
 {
     static const char *const space[] = {"global", "shared", "local"};
     static const char *const kind[] = {"read", "write", "atomic"};
@@ -254,15 +273,18 @@ static void report(struct t0_warp *w, const struct lir_insn *i, unsigned lane, c
     struct t0_finding f = {.tool = T0_MEMCHECK, .fatal = true, .title = title, .places = 1, .note = {where}};
     snprintf(title, sizeof title, "Invalid __%s__ %s of size %u bytes", space[m->space], kind[p->kind], p->size);
     snprintf(where, sizeof where, "Address 0x%llx is %s", (unsigned long long)m->address,
-             misaligned           ? "misaligned"
+             wrong                ? "misaligned"
              : m->space == GLOBAL ? watch->denied(watch->ctx, m->address, p->size, p->kind)
                                   : "out of bounds");
+    if (wrong == ODD_SIZE)
+        snprintf(where, sizeof where, "Address 0x%llx is right, but the size is no multiple of %u bytes",
+                 (unsigned long long)m->address, p->unit);
     f.notes = 1;
-    if (m->space != GLOBAL && !misaligned) {
+    if (m->space != GLOBAL && !wrong) {
         snprintf(limit, sizeof limit, "of %llu bytes of %s memory that the %s has", (unsigned long long)m->limit,
                  space[m->space], m->space == SHARED ? "block" : "thread");
         f.note[f.notes++] = limit;
-    } else if (!misaligned) {
+    } else if (!wrong) {
         f.has_address = true;
         f.address = m->address;
         f.size = p->size;
@@ -281,13 +303,14 @@ static uint32_t look(struct t0_warp *w, const struct lir_insn *i, unsigned lane)
     for (unsigned k = 0; k < n; k++) {
         struct miss m;
         const bool good = may_access(w, i, lane, &p[k], &m), odd = is_odd(&p[k]);
-        if (good && !odd)
+        const bool odd_size = i->op == LIR_BULK && !k && p[k].size % p[k].unit;
+        if (good && !odd && !odd_size)
             continue;
         /* A word that begins in an allocation and reaches beyond its end is misaligned first, as devices see it. */
         const struct part first = {p[k].address, 1, p[k].kind, p[k].shared, false, 0};
         struct miss unused;
         const bool misaligned = odd && (good || may_access(w, i, lane, &first, &unused));
-        report(w, i, lane, &p[k], &m, misaligned);
+        report(w, i, lane, &p[k], &m, misaligned ? MISALIGNED : good && odd_size ? ODD_SIZE : OUT_OF_BOUNDS);
         return 1u << lane;
     }
     return 0;
@@ -414,6 +437,16 @@ static void watched(struct t0_warp *w, const struct lir_insn *i)
     w->l.mask = all;
 }
 
+/* What stands before an access and is none. */
+static void watched_aligned(struct t0_warp *w, const struct lir_insn *i)
+{
+    const uint32_t all = w->l.mask;
+    w->at = i;
+    w->l.mask = all & ~t0_watch_look(w, i);
+    lir_table[i->op](w, i);
+    w->l.mask = all;
+}
+
 bool t0_watch_allows(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
 {
     const struct t0_watch *watch = w->block->grid->watch;
@@ -422,8 +455,19 @@ bool t0_watch_allows(struct t0_warp *w, const struct lir_insn *i, unsigned lane,
     if (!watch || !(watch->tools & T0_MEMCHECK) || may_access(w, i, lane, &part, &m))
         return true;
     if (!w->block->again)
-        report(w, i, lane, &part, &m, false);
+        report(w, i, lane, &part, &m, OUT_OF_BOUNDS);
     return false;
+}
+
+void t0_watch_misaligned(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
+{
+    const struct t0_watch *watch = w->block->grid->watch;
+    const struct part part = {p->address, p->size, p->kind, p->shared, false, 0};
+    struct miss m;
+    if (!watch || !(watch->tools & T0_MEMCHECK) || w->block->again)
+        return;
+    (void)may_access(w, i, lane, &part, &m);
+    report(w, i, lane, &part, &m, MISALIGNED);
 }
 
 bool t0_watch_piece(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
@@ -464,6 +508,7 @@ void t0_watch_handlers(t0_handler *table[LIR_NOPS])
     memcpy(table, lir_table, sizeof lir_table);
     for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
         table[ops[k]] = watched;
+    table[LIR_ALIGNED] = watched_aligned;
     t0_watch_texture_handlers(table);
     t0_tools_handlers(table);
 }

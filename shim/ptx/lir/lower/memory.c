@@ -156,7 +156,7 @@ static void emit_aligned(struct lir_lower *l, const struct lir_place *p, unsigne
     struct lir_insn *o = lir_emit(l, LIR_ALIGNED);
     o->a = p->row;
     o->imm = p->imm;
-    o->aux = (uint16_t)(log2 | (p->addr32 ? LIR_MEM_ADDR32 : 0));
+    o->aux = (uint16_t)(log2 | (p->addr32 ? LIR_MEM_ADDR32 : 0) | (p->shared ? LIR_MEM_SHARED : 0));
 }
 
 /* Lowers ld and st. Parameters have forms of their own; the operation is chosen by
