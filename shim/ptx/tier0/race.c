@@ -184,6 +184,10 @@ void t0_race_collective(struct t0_warp *w, uint32_t lanes)
     uint32_t slot[LIR_LANES], n = 0;
     if (!r)
         return;
+    if (lanes == ~0u) {
+        r->broken |= !race_meet_warp(r->clocks, race_slot_of(w, r, 0));
+        return;
+    }
     T0_FOR_LANES(l, lanes)
     slot[n++] = race_slot_of(w, r, l);
     r->broken |= !race_meet(r->clocks, slot, n, false, RACE_NO_BARRIER);

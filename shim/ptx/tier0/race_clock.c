@@ -302,6 +302,28 @@ bool race_meet(struct race_clocks *c, const uint32_t *thread, uint32_t count, bo
     return true;
 }
 
+bool race_meet_warp(struct race_clocks *c, uint32_t first)
+{
+    struct race_vector *v = c->know[first];
+    struct race_vector *const *know = c->know + first;
+    uint32_t *restrict clock = c->clock + first, *restrict known = v->clock + first, thread[LIR_LANES];
+    bool alike = v->refs == LIR_LANES;
+    for (uint32_t k = 0; k < LIR_LANES; k++)
+        alike &= know[k] == v;
+    if (!alike) {
+        for (uint32_t k = 0; k < LIR_LANES; k++)
+            thread[k] = first + k;
+        return race_meet(c, thread, LIR_LANES, false, RACE_NO_BARRIER);
+    }
+    for (uint32_t k = 0; k < LIR_LANES; k++) {
+        known[k] = clock[k];
+        clock[k]++;
+    }
+    v->version = ++c->versions;
+    c->warp[first / LIR_LANES].since = clock[0];
+    return true;
+}
+
 bool race_meet_all(struct race_clocks *c)
 {
     struct race_vector *v = c->know[0];

@@ -73,6 +73,7 @@ static inline bool race_is_even(const struct race_clocks *c, uint32_t thread)
 
 /* What orders. False: memory ran out. `thread` is a slot, an `object` any number that names it. */
 bool race_meet(struct race_clocks *c, const uint32_t *thread, uint32_t count, bool with_gone, uint32_t barrier);
+bool race_meet_warp(struct race_clocks *c, uint32_t first); /* the same of all lanes of a warp, at no barrier */
 bool race_meet_all(struct race_clocks *c); /* every thread of them; where nothing is copied asynchronously */
 bool race_arrive(struct race_clocks *c, uint32_t thread, uint32_t barrier); /* at a barrier, which `meet` takes up */
 /* A warpgroup's threads are at wgmma.fence or wait_group: they learn of each other which products are over (their slots
