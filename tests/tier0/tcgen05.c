@@ -572,11 +572,7 @@ int main(void)
          "add.u32 %%r13, %%r11, 0x200000; tcgen05.ld.sync.aligned.32x32b.x1.b32 {%%z0}, [%%r13];\n",
          T0_FAULT_INSTRUCTION},
         {"columns that are not there", "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%%z0}, [%%r13+600];\n",
-         T0_FAULT_ADDRESS},
-        {"columns given back twice",
-         "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %%r11, 512;\n"
-         "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %%r11, 512;\n",
-         T0_FAULT_INSTRUCTION}};
+         T0_FAULT_ADDRESS}};
     for (unsigned way = 0; way < 4; way++) {
         const bool sparse = way & 1, ws = way & 2;
         kind("f16", "f16", F16, BF16, 0, sparse, ws);
