@@ -281,6 +281,11 @@ static uint64_t visit_lane(struct t0_race *r, struct race_global *g, struct race
     return at;
 }
 
+static inline bool leaves_page(uint64_t address, uint64_t size)
+{
+    return address % (4 * PAGE_WORDS) + size > 4 * PAGE_WORDS;
+}
+
 void race_global_access(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
                         const struct race_access *a)
 {
@@ -292,8 +297,7 @@ void race_global_access(struct t0_race *r, struct race_global *g, struct race_bl
         struct race_page *p = page_of(g, b, at / 4 / PAGE_WORDS);
         if (!p)
             return;
-        if (now.reads && !now.event.strong && at % (4 * PAGE_WORDS) + a->size <= 4 * PAGE_WORDS &&
-            are_settled(g, p, at, end - at))
+        if (now.reads && !now.event.strong && !leaves_page(at, end - at) && are_settled(g, p, at, end - at))
             return;
         race_page_lock(p);
         at = visit_lane(r, g, b, a, p, at, &now);
@@ -483,12 +487,12 @@ uint32_t race_global_unsettled(struct race_global *g, struct race_block *b, cons
         unsigned n = 1; /* lanes that lie side by side, mostly all settled or none */
         while (l + n < LIR_LANES && todo >> (l + n) & 1 && address[l + n] == address[l] + (uint64_t)n * size)
             n++;
-        if (address[l] % (4 * PAGE_WORDS) + n * size > 4 * PAGE_WORDS)
+        if (leaves_page(address[l], n * size))
             n = 1;
         those = (n < LIR_LANES ? (1u << n) - 1 : ~0u) << l;
         const struct race_page *p = page_of(g, b, address[l] / 4 / PAGE_WORDS);
-        const bool over = address[l] % (4 * PAGE_WORDS) + n * size > 4 * PAGE_WORDS;
-        if (!p || over || !are_settled(g, p, address[l] & ~(uint64_t)3, address[l] % 4 + n * size))
+        if (!p || leaves_page(address[l], n * size) ||
+            !are_settled(g, p, address[l] & ~(uint64_t)3, address[l] % 4 + n * size))
             left |= those;
     }
     return left;
