@@ -12,7 +12,22 @@
 #include "../lib/driver.h"
 
 enum { MOST_STEPS = 7, LOCAL = 64, FAR = 1 << 20 };
-enum what { LOAD, STORE, ATOMIC, COPY, EXCHANGE, GLOBAL_EXCHANGE, COLLECTIVE, NAMED, PRIVATE, KINDS };
+enum what {
+    LOAD,
+    STORE,
+    ATOMIC,
+    COPY,
+    EXCHANGE,
+    GLOBAL_EXCHANGE,
+    COLLECTIVE,
+    NAMED,
+    PRIVATE,
+    PHASE, /* an exchange by an mbarrier */
+    TALLY, /* a sum in shared memory */
+    BULK,  /* a copy in bulk by the first thread */
+    PEER,  /* an exchange with the other block of a cluster */
+    KINDS
+};
 enum tool { RIGHT, MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK };
 enum defect {
     NONE,
@@ -53,6 +68,8 @@ struct step {
 };
 static struct step step[MOST_STEPS];
 static unsigned steps, threads, blocks, shared;
+static int clustered; /* pairs of blocks */
+static int waits;     /* steps may wait for what an error may keep away: its kernel would never end */
 static uint64_t state;
 
 static unsigned draw(unsigned n)
@@ -64,7 +81,7 @@ static unsigned draw(unsigned n)
 static unsigned size_of(const struct step *s) { return s->bytes * s->vector; }
 static unsigned all_threads(void) { return threads * blocks; }
 static int is_guarded(const struct step *s) { return s->length < all_threads(); }
-static int has_array(const struct step *s) { return s->what <= COPY || s->what == GLOBAL_EXCHANGE; }
+static int has_array(const struct step *s) { return s->what <= COPY || s->what == GLOBAL_EXCHANGE || s->what == BULK; }
 static int across_warps(const struct step *s) { return !s->flip || s->flip >= 32; }
 
 /* ---- what is drawn ------------------------------------------------------------------------------ */
@@ -72,22 +89,30 @@ static int across_warps(const struct step *s) { return !s->flip || s->flip >= 32
 static void draw_step(struct step *s)
 {
     *s = (struct step){.what = (enum what)draw(KINDS), .bytes = 1u << draw(4), .vector = draw(3) ? 1 : 2};
+    if (s->what == PEER && !clustered)
+        s->what = PHASE;
+    if ((s->what == PHASE || s->what == BULK) && !waits)
+        s->what = EXCHANGE;
+    if (s->what == PHASE || s->what == TALLY || s->what == PEER)
+        s->bytes = 4, s->vector = 1;
     if (s->what == EXCHANGE || s->what == GLOBAL_EXCHANGE || s->what == ATOMIC)
         s->bytes = 4 << (s->what == EXCHANGE && !draw(3)), s->vector = 1;
-    if (s->what == COPY)
+    if (s->what == COPY || s->what == BULK)
         s->bytes = 4, s->vector = 4;
     s->length = all_threads();
     if (s->what <= ATOMIC && !draw(3))
         s->length -= 1 + draw(all_threads() - 2);
-    s->flip = threads > 32 && draw(2) ? 0 : 1u << draw(5);
+    s->flip = threads > 32 && (s->what == TALLY || draw(2)) ? 0 : 1u << draw(5);
     s->collective = draw(5);
     s->branches = (int)draw(2);
     s->called = s->what == STORE && s->bytes * s->vector == 4 && s->bytes == 4 && !draw(2);
     s->loops = (s->what == LOAD || s->what == EXCHANGE) && !draw(2);
     s->reversed = (int)draw(2);
     s->offset = shared;
-    if (s->what == EXCHANGE || s->what == COPY)
+    if (s->what == EXCHANGE || s->what == COPY || s->what == PEER)
         shared += threads * 16;
+    else if (s->what >= PHASE)
+        shared += threads * 16 + 16; /* with an mbarrier */
 }
 
 /* The defects of a tool that a step can have. */
@@ -95,22 +120,25 @@ static int can_have(const struct step *s, enum defect d)
 {
     switch (d) {
     case SHIFTED:
-    case BEFORE: return has_array(s);
-    case BEYOND: return has_array(s) || s->what == EXCHANGE || s->what == PRIVATE;
+    case BEFORE: return has_array(s) && s->what != BULK; /* for whose copy the others would wait for ever */
+    case BEYOND: return (has_array(s) && s->what != BULK) || s->what == EXCHANGE || s->what == PRIVATE;
     case UNGUARDED: return has_array(s) && is_guarded(s);
-    case ODD: return has_array(s) && s->what != COPY && size_of(s) > 1;
+    case ODD: return has_array(s) && s->what != COPY && s->what != BULK && size_of(s) > 1;
     case FREED:
-    case FORGOTTEN: return has_array(s);
+    case FORGOTTEN: return has_array(s) && s->what != BULK;
     case HALVED: return s->what == STORE && s->length > 1;
     case SAME_BLOCK:
         return (s->what == STORE && blocks > 1 && !is_guarded(s)) || (s->what == GLOBAL_EXCHANGE && blocks > 1);
-    case NO_BARRIER: return s->what == EXCHANGE || s->what == GLOBAL_EXCHANGE || s->what == COPY;
+    case NO_BARRIER:
+        return s->what == EXCHANGE || s->what == GLOBAL_EXCHANGE || s->what == COPY || s->what == PHASE ||
+               s->what == TALLY || s->what == PEER;
     case WARP_ONLY:
-        return NO_BARRIER && (s->what == EXCHANGE || s->what == GLOBAL_EXCHANGE) && across_warps(s) && threads > 32;
-    case NO_WAIT: return s->what == COPY;
+        return (s->what == EXCHANGE || s->what == GLOBAL_EXCHANGE || s->what == TALLY) && across_warps(s) &&
+               threads > 32;
+    case NO_WAIT: return s->what == COPY || s->what == PHASE || s->what == BULK;
     case NOT_FILLED:
     case LAST_NOT_FILLED:
-    case FIRST_NOT_FILLED: return s->what == LOAD || s->what == ATOMIC || s->what == COPY;
+    case FIRST_NOT_FILLED: return s->what == LOAD || s->what == ATOMIC || s->what == COPY || s->what == BULK;
     case LACKS_A_LANE: return s->what == COLLECTIVE;
     case NAMES_OTHERS: return s->what == COLLECTIVE && s->branches;
     case IN_A_BRANCH: return s->what == EXCHANGE;
@@ -132,7 +160,9 @@ static enum defect draw_kernel(enum tool tool, unsigned *which)
 {
     for (;;) {
         threads = 32 * (1 + draw(5));
-        blocks = 1 + draw(3);
+        blocks = 1 + draw(4);
+        clustered = blocks % 2 == 0 && draw(2);
+        waits = tool != MEMCHECK && tool != SYNCCHECK;
         steps = 2 + draw(MOST_STEPS - 1);
         shared = 0;
         for (unsigned k = 0; k < steps; k++)
@@ -321,6 +351,84 @@ static void put_copy(const struct step *s, unsigned k, enum defect d)
     put("ld.shared.v4.u32 {%%x0, %%x1, %%x2, %%x3}, [%%r14];\nadd.u32 %%r7, %%r7, %%x0;\n");
 }
 
+/* %r12, %r13, %r14 = the step's part of shared memory, this thread's place, the other's; %r17 = an mbarrier behind
+ * them, for so many; %p3: the first thread. */
+static void put_places(const struct step *s, unsigned count)
+{
+    put_other(s);
+    put("mov.u32 %%r12, s; add.u32 %%r12, %%r12, %u; mad.lo.u32 %%r13, %%r1, 16, %%r12; "
+        "mad.lo.u32 %%r14, %%r11, 16, %%r12;\nadd.u32 %%r17, %%r12, %u; setp.eq.u32 %%p3, %%r1, 0;\n",
+        s->offset, threads * 16);
+    if (count)
+        put("@%%p3 mbarrier.init.shared.b64 [%%r17], %u;\nbar.sync 0;\n", count);
+}
+
+static void put_wait(unsigned k)
+{
+    put("W%u:\nmbarrier.test_wait.parity.shared.b64 %%p1, [%%r17], 0;\n@!%%p1 bra W%u;\n", k, k);
+}
+
+static void put_last_read(unsigned k, const char *at)
+{
+    put_line(k, 3);
+    put("ld.shared.u32 %%x0, [%s];\nadd.u32 %%r7, %%r7, %%x0;\n", at);
+}
+
+static void put_phase(const struct step *s, unsigned k, enum defect d)
+{
+    put_places(s, threads);
+    put_line(k, 1);
+    put("st.shared.u32 [%%r13], %%r4;\n");
+    put_line(k, 2);
+    if (d != NO_BARRIER)
+        put("mbarrier.arrive.shared.b64 %%a3, [%%r17];\n");
+    if (d != NO_BARRIER && d != NO_WAIT)
+        put_wait(k);
+    put_last_read(k, "%r14");
+}
+
+static void put_tally(const struct step *s, unsigned k, enum defect d)
+{
+    put_places(s, 0);
+    put("@%%p3 st.shared.u32 [%%r12], 0;\nbar.sync 0;\n");
+    put_line(k, 1);
+    put("red.shared.add.u32 [%%r12], %%r4;\n");
+    put_barrier(s, k, 2, d);
+    put_last_read(k, "%r12");
+}
+
+static void put_bulk(const struct step *s, unsigned k, enum defect d)
+{
+    put_address(s, k, d);
+    put_places(s, 1);
+    put("@%%p3 mbarrier.arrive.expect_tx.shared.b64 %%a3, [%%r17], %u;\n", threads * 16);
+    put_line(k, 1);
+    put("@%%p3 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%%r12], [%%a1], %u, [%%r17];\n",
+        threads * 16);
+    put_line(k, 2);
+    if (d == NO_WAIT)
+        put("bar.sync 0;\n");
+    else
+        put_wait(k);
+    put_last_read(k, "%r14");
+}
+
+static void put_peer(const struct step *s, unsigned k, enum defect d)
+{
+    static const char meet[] = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n";
+    put_places(s, 0);
+    put("mov.u32 %%r18, %%cluster_ctarank; xor.b32 %%r18, %%r18, 1; mapa.shared::cluster.u32 %%r17, %%r13, %%r18;\n%s",
+        meet);
+    put_line(k, 1);
+    put("st.shared::cluster.u32 [%%r17], %%r4;\n");
+    put_line(k, 2);
+    if (d != NO_BARRIER)
+        put("%s", meet);
+    put_last_read(k, "%r14");
+    put_line(k, 4);
+    put("%s", meet); /* neither ends before it was read */
+}
+
 static void put_collective(const struct step *s, unsigned k, enum defect d)
 {
     static const char *const op[] = {"shfl.sync.bfly.b32 %x0, %r1, 1, 31,", "vote.sync.ballot.b32 %x0, %p2,",
@@ -367,6 +475,10 @@ static void put_step(const struct step *s, unsigned k, enum defect d)
     case GLOBAL_EXCHANGE: put_global_exchange(s, k, d); break;
     case COLLECTIVE: put_collective(s, k, d); break;
     case NAMED: put_named(k, d); break;
+    case PHASE: put_phase(s, k, d); break;
+    case TALLY: put_tally(s, k, d); break;
+    case BULK: put_bulk(s, k, d); break;
+    case PEER: put_peer(s, k, d); break;
     default: put_private(s, k, d); break;
     }
     if (s->what == LOAD && s->loops)
@@ -379,13 +491,13 @@ static void put_kernel(const char *name, unsigned which, enum defect d)
     functions[0] = 0;
     put(".visible .entry %s(", name);
     for (unsigned k = 0; k <= MOST_STEPS; k++)
-        put(".param .u64 p%u%s", k, k < MOST_STEPS ? ", " : ")\n{\n");
-    put(".reg .u32 %%r<20>; .reg .u32 %%x<4>; .reg .u64 %%d<4>; .reg .u64 %%a<4>; .reg .u16 %%h<4>; "
+        put(".param .u64 p%u%s", k, k < MOST_STEPS ? ", " : ")\n");
+    put("%s{\n.reg .u32 %%r<20>; .reg .u32 %%x<4>; .reg .u64 %%d<4>; .reg .u64 %%a<4>; .reg .u16 %%h<4>; "
         ".reg .pred %%p<4>;\n"
         ".shared .align 16 .b8 s[%u];\n.local .align 16 .b8 room[%u];\n"
         "mov.u32 %%r1, %%tid.x; mov.u32 %%r2, %%ctaid.x; mov.u32 %%r3, %%ntid.x; mad.lo.u32 %%r4, %%r2, %%r3, %%r1;\n"
         "and.b32 %%r5, %%r1, 31; shr.u32 %%r6, %%r1, 5; mov.u32 %%r7, 0; mov.u64 %%d2, 0; mov.u16 %%h3, 0;\n",
-        shared ? shared : 16, LOCAL);
+        clustered ? ".reqnctapercluster 2\n" : "", shared ? shared : 16, LOCAL);
     for (unsigned k = 0; k < steps; k++)
         put_step(&step[k], k, k == which ? d : NONE);
     /* what was read goes somewhere */
@@ -423,7 +535,7 @@ static void run_kernel(const char *name, unsigned which, enum defect d)
     void *module, *f, *args[MOST_STEPS + 1];
     uint64_t p[MOST_STEPS + 1] = {0};
     put_kernel(name, which, d);
-    snprintf(module_text, sizeof module_text, ".version 8.0\n.target sm_80\n.address_size 64\n%s%s", functions, text);
+    snprintf(module_text, sizeof module_text, ".version 8.0\n.target sm_90\n.address_size 64\n%s%s", functions, text);
     for (unsigned k = 0; k < steps; k++) {
         struct step *s = &step[k];
         const enum defect mine = k == which ? d : NONE;
@@ -466,8 +578,8 @@ static void want(FILE *out, const char *name, unsigned k, enum defect d)
         [FORGOTTEN] = "the program's own memory",
         [HALVED] = "Race in global memory reported between Write",
         [SAME_BLOCK] = "Error: Race in global memory reported between Write",
-        [NO_BARRIER] = "Race .*reported between Write",
-        [WARP_ONLY] = "Error: Race .*reported between Write",
+        [NO_BARRIER] = "Race .*reported between (Write|Atomic)",
+        [WARP_ONLY] = "Error: Race .*reported between (Write|Atomic)",
         [NO_WAIT] = "Race reported between Write",
         [NOT_FILLED] = "Uninitialized __global__ memory read",
         [LAST_NOT_FILLED] = "Uninitialized __global__ memory read",
@@ -481,7 +593,7 @@ static void want(FILE *out, const char *name, unsigned k, enum defect d)
     fprintf(out, "%s\t%s\t%u", name, said[d], line_of(k, first));
     if (s->called)
         fprintf(out, " %u", line_of(k, 1)); /* the call */
-    if (s->what == EXCHANGE || s->what == GLOBAL_EXCHANGE || s->what == COPY)
+    if (s->what == EXCHANGE || s->what == GLOBAL_EXCHANGE || s->what == COPY || s->what >= PHASE)
         fprintf(out, " %u %u", line_of(k, 3), line_of(k, 4));
     fprintf(out, "\tdefect %d of step %d\n", (int)d, (int)s->what);
 }

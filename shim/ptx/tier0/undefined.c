@@ -528,11 +528,10 @@ bool t0_undefined_matters(const struct t0_watch *watch, const struct t0_kernel *
 {
     const uint16_t op = LIR_AT(k->module->image, code, struct lir_insn)[pc].op;
     bool alone = false;
-    const uint32_t bytes = watch->undefined(watch->ctx, address, size, T0_UNDEFINED_PIECE, &alone);
+    /* Padding of 16 bytes at once: of next to no structure. Copies are of such pieces. */
+    const uint32_t piece = is_copy(op) && size >= 16 ? 16 : T0_UNDEFINED_PIECE;
+    const uint32_t bytes = watch->undefined(watch->ctx, address, size, piece, &alone);
     if (alone || !(is_load(op) || is_copy(op)))
-        return true;
-    /* Padding of 16 bytes at once: of next to no structure. */
-    if (is_copy(op) && size >= 16 && bytes == (uint32_t)low(size < 32 ? size : 32))
         return true;
     return is_load(op) && size <= 32 && remembered_uses(k->module, pc, bytes);
 }
