@@ -1,6 +1,6 @@
 #!/bin/sh
-# The programs of one maths library's tests under the sanitizers of the build: they, the facades, the core and the CPU
-# libraries. Started without `cumu run`, whose preloading and auditing sanitizers do not go with.
+# The programs of one maths library's tests, or a slice of the checkers' (hazards), under the sanitizers of the build: they,
+# the facades, the core and the CPU libraries. Started without `cumu run`, whose preloading and auditing sanitizers do not go with.
 # usage: SAN="-fsanitize=..." maths.sh FOLDER
 set -eu
 : "${B:=build}" "${CC:=cc}" "${SAN:=}"
@@ -32,6 +32,27 @@ passes() {
 
 if [ "$1" = snippets ]; then
     for mode in main manythreads; do passes "snippets $mode" "$B/tests/snippets/linked" "$mode"; done
+    exit $bad
+fi
+# Kernels of each tool that are right and wrong, whose reports are ../hazards/run.sh's to look at: the interpreter's.
+if [ "$1" = hazards ]; then
+    for name in hazards drawn mutants; do
+        # shellcheck disable=SC2086  # flags
+        $CC -std=gnu11 -O0 -g -w $san -I"$B/gen" -o "$tmp/$name" "$here/$name.c" "$lib/facade/libcuda.so.1" \
+            -Wl,--allow-shlib-undefined
+    done
+    export CUMU_JIT=0 CUMU_COMPUTE_CAPABILITY=9.0 CUMU_CHECK=memory,race,init,sync
+    passes "the checkers: right kernels" "$tmp/hazards" right
+    passes "the checkers: drawn kernels" "$tmp/drawn" "${SEED:-5}" 8 "$tmp/want"
+    passes "the checkers: right kernels, drawn" "$tmp/mutants" "${SEED:-5}" 16 right
+    for tool in race init sync; do
+        passes "the checkers: wrong kernels of ${tool}check" env CUMU_CHECK=$tool "$tmp/hazards" wrong ${tool}check
+        passes "the checkers: mutants of ${tool}check" env CUMU_CHECK=$tool "$tmp/mutants" "${SEED:-5}" 8 ${tool}check "$tmp/want"
+    done
+    passes "the checkers: mutants of memcheck" env CUMU_CHECK=memory "$tmp/mutants" "${SEED:-5}" 8 memcheck "$tmp/want"
+    export CUMU_COMPUTE_CAPABILITY=10.0
+    passes "the checkers: tensor memory" "$tmp/hazards" right tcgen05
+    passes "the checkers: wrong kernels of tensor memory" env CUMU_CHECK=race "$tmp/hazards" wrong tcgen05
     exit $bad
 fi
 # What the folder's programs need beside cuBLAS, and their arguments.
