@@ -233,6 +233,25 @@ static bool is_element(struct ptx_parser *p, const struct ptx_instr *in)
     return ptx_is(&ahead, '[');
 }
 
+/* A variable lies where the instruction accesses: its address means nothing in another state space. By a generic
+ * address parameters and constants cannot be reached through their names. */
+static void check_space(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
+                        const struct ptx_opnd *o)
+{
+    const struct ptx_var *v = ptx_symbol(p->f, o->sym);
+    switch (in->op) {
+    case PTX_OP_LD:
+    case PTX_OP_LDU:
+    case PTX_OP_ST:
+    case PTX_OP_ATOM:
+    case PTX_OP_RED:
+    case PTX_OP_CVTA: break;
+    default: return;
+    }
+    if (v && (in->space == PTX_SP_NONE ? v->space == PTX_SP_CONST || v->space == PTX_SP_PARAM : v->space != in->space))
+        ptx_bad_operand(p, t, in, "a variable of another state space");
+}
+
 /* Reads an operand as its letter of the opcode's signature says, and checks it. Addresses of 32 bits are legal in
  * state spaces that are small; in global and generic space they are not. */
 static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, struct ptx_opnd *o)
@@ -252,8 +271,10 @@ static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, str
             o->kind = PTX_O_ADDR;
         if (o->kind != PTX_O_ADDR)
             ptx_bad_operand(p, &t, in, "expected an address in brackets");
-        if (o->sym >= 0) /* by a register: an index (expand.c) */
+        if (o->sym >= 0) { /* by a register: an index (expand.c) */
+            check_space(p, &t, in, o);
             return;
+        }
         if (in->op == PTX_OP_ST && in->space == PTX_SP_PARAM)
             ptx_bad_operand(p, &t, in, "not a parameter of a call");
         if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) < 4)
@@ -355,6 +376,8 @@ void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct
         ptx_bad_operand(p, &l->tok, in, ptx_is(l, ',') ? "too many operands" : "expected ';'");
     if (in->op == PTX_OP_CVTA && in->space == PTX_SP_NONE)
         ptx_bad_operand(p, &l->tok, in, "lacks a state space");
+    if (in->op == PTX_OP_CVTA && in->src[0].kind == PTX_O_SYM)
+        check_space(p, &l->tok, in, &in->src[0]);
     if (in->op == PTX_OP_ELECT && in->ndst < 2)
         ptx_bad_operand(p, &l->tok, in, "lacks the predicate of who is elected");
 }
