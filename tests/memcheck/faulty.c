@@ -102,6 +102,17 @@ static const struct test tests[] = {
      DEVICE, 1},
     {"guarded", "setp.ne.u32 %p1, %r2, 99;\n" LOC "@%p1 st.global.u32 [%rd1], 1;", "write of size 4", 400, 0, DEVICE,
      DEVICE, 3},
+    /* A thread that others wait for: they end, too. */
+    {"awaited_flag",
+     ".shared .align 4 .b32 flag;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 st.shared.u32 [flag], 0;\nbar.sync 0;\n"
+     "@!%p1 bra WAIT;\n" LOC "st.global.u32 [%rd1], 1;\nst.volatile.shared.u32 [flag], 1;\nWAIT:\n"
+     "ld.volatile.shared.u32 %r4, [flag];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra WAIT;",
+     GLOBAL "write of size 4", 400, 0, DEVICE, DEVICE, 64},
+    {"awaited_arrival",
+     ".shared .align 8 .b64 m;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 mbarrier.init.shared.b64 [m], 64;\nbar.sync 0;\n"
+     "@!%p1 bra COME;\n" LOC "st.global.u32 [%rd1], 1;\nCOME:\nmbarrier.arrive.shared.b64 %rd5, [m];\nAGAIN:\n"
+     "mbarrier.test_wait.shared.b64 %p1, [m], %rd5;\n@!%p1 bra AGAIN;",
+     GLOBAL "write of size 4", 400, 0, DEVICE, DEVICE, 64},
     {"copy_to_shared",
      ".shared .align 16 .b8 s[128];\nmov.u32 %r3, s;\n" LOC
      "cp.async.ca.shared.global [%r3], [%rd1], 16;\ncp.async.wait_all;",

@@ -64,8 +64,9 @@ MUresult host_grid_perform(MUfunction f, MUcontext ctx, struct t0_grid *g, const
     bool alone = before && blocks < ALONE_NS && before * blocks < ALONE_NS;
     struct t0_fault fault;
     struct host_memcheck_run check;
-    _Atomic bool asserted = false;
+    _Atomic bool asserted = false, refused = false;
     g->asserted = &asserted;
+    g->refused = &refused;
     g->watch = host_memcheck_start(&check, ctx, origin, f->info.name, g);
     /* A brief grid that is not timed took what the last one did, unless even the coarse clock has gone on. */
     const bool timed = !before || blocks >= HERE_NS || blocks * before >= HERE_NS || g->grid_id % TIMED_EVERY == 0;

@@ -286,7 +286,7 @@ static void wait_for_others(struct t0_worker *worker, uint32_t turns)
 {
     const struct t0_grid *g = worker->block[0]->grid;
     struct t0_rest none = {0, 0};
-    if (t0_grid_stopped(g)) /* or has failed there and will never come */
+    if (t0_grid_stopped(g) || t0_waits_in_vain(g, &worker->waiting)) /* or has failed there and will never come */
         t0_give_up(worker);
     if (!g->yield)
         sched_yield();
@@ -305,6 +305,8 @@ static void run_all(struct t0_worker *worker, uint32_t count)
         left = 0;
         for (uint32_t k = 0; k < count; k += size)
             left += cluster_turn(worker, worker->block[k]->cluster, &what);
+        if (what.busy)
+            worker->waiting.asked = 0;
         if (left && what.spun && (!what.busy || worker->crowded || ++mixed % MIXED == 0))
             wait_for_others(worker, ++turns);
     }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 _Noreturn void t0_raise(struct t0_warp *w, const struct lir_insn *i, enum t0_fault_kind kind, unsigned lane,
                         uint64_t address)
@@ -61,6 +62,20 @@ _Noreturn void t0_give_up(struct t0_worker *worker)
     worker->fault_lane = 0;
     worker->fault_text[0] = '\0';
     siglongjmp(worker->out, 1);
+}
+
+bool t0_waits_in_vain(const struct t0_grid *g, struct t0_waiting *w)
+{
+    enum { SECOND = 1000000000, LULL = SECOND / 10 };
+    struct timespec t;
+    if (!g->refused || !*g->refused)
+        return false;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    const uint64_t now = (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+    if (w->grid_id != g->grid_id || now - w->asked > LULL)
+        *w = (struct t0_waiting){g->grid_id, now, now};
+    w->asked = now;
+    return now - w->since > SECOND;
 }
 
 bool t0_worker_memory_fault(struct t0_worker *w, const void *address, bool misaligned)

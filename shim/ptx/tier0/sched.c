@@ -300,6 +300,8 @@ static __attribute__((noinline)) bool end_lanes(struct t0_warp *w)
     w->l.mask &= ~w->ended;
     w->ended = 0;
     w->block->refused = true;
+    if (w->block->grid->refused)
+        *w->block->grid->refused = true;
     wake_waiting(w);
     return w->l.mask != 0;
 }

@@ -115,6 +115,7 @@ struct t0_grid { /* one launch; constant while it runs */
     const _Atomic bool *ended;    /* as stop, of all launches that belong together; NULL = never */
     const _Atomic bool *stop;     /* set by anyone: blocks that only spin give up; NULL = never */
     _Atomic bool *asserted;       /* set by the first assertion that fails, for blocks that spin the same; or NULL */
+    _Atomic bool *refused;        /* set by the first access that memcheck refuses: t0_waits_in_vain; or NULL */
     /* Called by blocks that have waited for long: may run other blocks, with other workers, before it returns.
      * It may take the rest, whose count is then 0. True: others are under way on this thread, so that the block
      * had better wait for less long the next time. NULL: nobody to give way to. */

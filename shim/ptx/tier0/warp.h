@@ -117,8 +117,12 @@ struct t0_block {
     struct t0_warp warp[T0_MAX_WARPS];
 };
 
+struct t0_waiting { /* of blocks that only wait for others: since when, when last asked (ns); 0: they do more */
+    uint64_t grid_id, since, asked;
+};
 struct t0_worker {
     uint32_t smid;
+    struct t0_waiting waiting;
     void *scratch;           /* T0_SCRATCH bytes, when a product of tiles first asks */
     bool crowded;            /* t0_worker_crowd */
     struct t0_block **block; /* resident blocks; [0] serves ordinary launches */
@@ -206,6 +210,9 @@ _Noreturn void t0_raise(struct t0_warp *w, const struct lir_insn *i, enum t0_fau
                         uint64_t address);
 /* Leaves the blocks of a worker that only waits, as T0_STOPPED. */
 _Noreturn void t0_give_up(struct t0_worker *worker);
+/* Whether blocks of this worker, which only wait, do so for a thread that memcheck has ended: asked again and again, for
+ * as long as none could come. Devices end a kernel at its first refused access. */
+bool t0_waits_in_vain(const struct t0_grid *g, struct t0_waiting *w);
 _Noreturn void t0_raise_text(struct t0_warp *w, const struct lir_insn *i, enum t0_fault_kind kind, unsigned lane,
                              const char *text);
 void t0_fault_fill(struct t0_worker *w, struct t0_fault *fault);

@@ -74,7 +74,10 @@ static uint64_t serve_device(struct t1_block *b, uint32_t thread, uint32_t call,
     return t0_device_call(worker_of(b)->grid, b->ctaid, thread, call, args);
 }
 
-bool t1_stopped(const struct t1_worker *t) { return t0_grid_stopped(t->grid); }
+bool t1_stopped(const struct t1_worker *t)
+{
+    return t0_grid_stopped(t->grid) || t0_waits_in_vain(t->grid, &t->owner->waiting);
+}
 
 static bool serve_stopped(struct t1_block *b)
 {

@@ -216,6 +216,8 @@ bool t1_watch_again(struct t1_worker *t, const struct t0_grid *g, struct t0_faul
     struct t0_watch watch = *g->watch;
     struct t0_grid again = *g;
     const struct t1_wrong wrong = t->wrong;
+    if (g->refused)
+        *g->refused = true;
     watch.ctx = &c;
     watch.allowed = allowed;
     watch.denied = denied;
