@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cuda_functions.h"
 
@@ -251,12 +252,20 @@ static void copied_from_beside(bool wrong) { touch(1, !wrong); }
 static void copied_between_beside(bool wrong) { touch(2, !wrong); }
 static void filled_beside(bool wrong) { touch(3, !wrong); }
 
+static void hold(void *unused)
+{
+    (void)unused;
+    usleep(100000);
+}
+
+/* The free has not come to pass when the copy is called, which would refuse the address. */
 static void copied_after_the_free(bool wrong)
 {
     void *a = stream(), *b = stream();
     uint64_t p;
     need(cuMemAllocAsync(&p, BYTES, a), "cuMemAllocAsync");
     need(cuMemsetD8Async(p, 0, BYTES, a), "cuMemsetD8Async");
+    need(cuLaunchHostFunc(a, hold, NULL), "cuLaunchHostFunc");
     if (wrong)
         need(cuMemFreeAsync(p, a), "cuMemFreeAsync");
     order(a, b);

@@ -210,8 +210,8 @@ _Noreturn void t0_raise(struct t0_warp *w, const struct lir_insn *i, enum t0_fau
                         uint64_t address);
 /* Leaves the blocks of a worker that only waits, as T0_STOPPED. */
 _Noreturn void t0_give_up(struct t0_worker *worker);
-/* Whether blocks of this worker, which only wait, do so for a thread that memcheck has ended: asked again and again, for
- * as long as none could come. Devices end a kernel at its first refused access. */
+/* Whether blocks of this worker, which only wait, do so for a thread that memcheck has ended: when they have been asked
+ * again and again for a second. Devices end a kernel at its first refused access. */
 bool t0_waits_in_vain(const struct t0_grid *g, struct t0_waiting *w);
 _Noreturn void t0_raise_text(struct t0_warp *w, const struct lir_insn *i, enum t0_fault_kind kind, unsigned lane,
                              const char *text);
