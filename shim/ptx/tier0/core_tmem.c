@@ -71,7 +71,7 @@ static void take_columns(struct t0_warp *w, const struct lir_insn *i, const stru
     struct t0_tensor *t = t0_tensor_of(w, t0_tile_own_rank(w));
     const unsigned n = units_of(w, i, t0_tile_u32(w, x, 1, lane)), at = t0_tile_u32(w, x, 0, lane) / UNIT;
     const uint32_t mask = n == 16 ? 0xffff : (1u << n) - 1;
-    const uint32_t held = t->used >> at & mask;
+    const uint32_t held = at + n <= 16 ? t->used >> at & mask : 0;
     if (at + n > 16 || (held && held != mask))
         refuse(w, i, "tcgen05.dealloc of columns that were not allocated");
     t->used &= ~(mask << at);
