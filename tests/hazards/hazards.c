@@ -111,7 +111,17 @@ struct test {
 #define FROM_SHARED \
     B "@%p1 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {0, 3}], [%r8];\n" \
       "@%p1 cp.async.bulk.commit_group;\n"
+/* Groups of cp.async, the last one of which an mbarrier hears of, too. */
+#define COPY_16(to) "cp.async.ca.shared.global [" to "], [%rd3], 16;\n"
+#define GROUP_OF(to) COPY_16(to) "cp.async.commit_group;\n"
+#define TRACKED_GROUP_OF(to) COPY_16(to) "cp.async.mbarrier.arrive.noinc.shared.b64 [%r9];\ncp.async.commit_group;\n"
+#define USE_GROUP(at) "cp.async.wait_group 1;\n" B "ld.shared.u32 %r6, [" at "];"
 #define MULTICAST ".multicast::cluster"
+/* 64 bytes at `from` of thread 0, to global memory. */
+#define SEND(from) "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [" from "], 64;\n"
+#define COMMIT_SENT "@%p1 cp.async.bulk.commit_group;\n"
+#define AWAIT_SENT(n) "@%p1 cp.async.bulk.wait_group.read " #n ";\n"
+#define OVERWRITE_SENT SYNC A "st.shared.u32 [%r5], 5;"
 
 /* Bytes of s times registers, by the first four warps. */
 #define FACTORS "cvt.u64.u32 %rd7, %r8; shr.u64 %rd7, %rd7, 4; or.b64 %rd7, %rd7, 0x1000080000;\n"
@@ -163,6 +173,19 @@ static const struct test fixed[] = {
      TO_CLUSTER(TENSOR_COPY(MULTICAST)) COPIED_TO_SHARED USE_COPY CLUSTER_SYNC, 2, 32, CLUSTERED | TENSOR},
     {"racecheck", "tensor_overwritten", "Error: " RACE("Write", "Read"), FROM_SHARED SYNC A "st.shared.u32 [%r5], 5;",
      FROM_SHARED "cp.async.bulk.wait_group.read 0;\n" SYNC A "st.shared.u32 [%r5], 5;", 1, 64, SM_90 | TENSOR},
+    {"racecheck", "bulk_group_overwritten", "Error: " RACE("Write", "Read"),
+     SEND("%r8+1024") COMMIT_SENT B SEND("%r8") COMMIT_SENT AWAIT_SENT(1) OVERWRITE_SENT,
+     SEND("%r8") COMMIT_SENT B SEND("%r8+1024") COMMIT_SENT AWAIT_SENT(1) OVERWRITE_SENT, 1, 64, SM_90},
+    {"racecheck", "bulk_group_not_committed", "Error: " RACE("Write", "Read"),
+     B SEND("%r8") AWAIT_SENT(0) OVERWRITE_SENT, B SEND("%r8") COMMIT_SENT AWAIT_SENT(0) OVERWRITE_SENT, 1, 64, SM_90},
+    /* A group is not what an mbarrier hears of, and counts what is committed alone. */
+    {"racecheck", "bulk_awaited_as_a_group", RACE("Write", "Read"),
+     TO_SHARED(BULK_COPY("")) COMMIT_SENT "cp.async.bulk.wait_group 0;\n" USE_COPY,
+     TO_SHARED(BULK_COPY("")) COMMIT_SENT COPIED_TO_SHARED USE_COPY, 1, 32, SM_90},
+    {"racecheck", "copy_of_a_group_that_is_tracked", RACE("Write", "Read"),
+     "@%p1 mbarrier.init.shared.b64 [%r9], 64;\n" SYNC GROUP_OF("%r3+1024") A TRACKED_GROUP_OF("%r3") USE_GROUP("%r3"),
+     "@%p1 mbarrier.init.shared.b64 [%r9], 64;\n" SYNC A GROUP_OF("%r3") TRACKED_GROUP_OF("%r3+1024") USE_GROUP("%r3"),
+     1, 64, 0},
     {"racecheck", "wgmma_of_what_is_stored", "Error: " RACE("Write", "Read"),
      FACTORS GROUP WGMMA AWAIT_GROUPS(0) "bra END;\nOTHER:\n" A "st.shared.u32 [s+64], 5;",
      FACTORS GROUP SYNC WGMMA AWAIT_GROUPS(0) "bra END;\nOTHER:\n" A "st.shared.u32 [s+64], 5;\n" SYNC, 1, 160, SM_90A},
@@ -185,6 +208,11 @@ static const struct test fixed[] = {
     {"racecheck", "wgmma_stored_behind_the_fence", "Error: " RACE("Write", "Read"),
      "wgmma.fence.sync.aligned;\n" FIRST A "@!%p1 st.shared.u32 [s+64], 5;\n" FACTORS PRODUCT AWAIT_GROUPS(0),
      FIRST A "@!%p1 st.shared.u32 [s+64], 5;\n" FACTORS WGMMA AWAIT_GROUPS(0), 1, 128, SM_90A},
+    {"tcgen05", "st_bulk", "Error: " RACE("Write", "Read"),
+     A "@%p1 st.bulk.weak.shared::cta [%r8], 64, 0;\n" B "@%p1 ld.shared.u32 %r6, [s];\nld.shared.u32 %r6, [s+16];",
+     A "@%p1 st.bulk.weak.shared::cta [%r8], 64, 0;\n@%p1 ld.shared.u32 %r6, [s];\n" SYNC B
+       "ld.shared.u32 %r6, [s+16];",
+     1, 64, SM_100A},
     {"tcgen05", "mma_of_what_is_stored", "Error: " RACE("Write", "Read"), TENSOR_MEMORY STORE MULTIPLY FREE,
      TENSOR_MEMORY STORE SYNC MULTIPLY FREE, 1, 128, SM_100A},
     {"tcgen05", "mma_overwritten", "Error: " RACE("Write", "Read"), TENSOR_MEMORY MULTIPLY COMMIT SYNC STORE FREE,

@@ -242,7 +242,8 @@ enum lir_group {
     LIR_GROUP_KIND = 3,
     LIR_GROUP_TILES = 4, /* groups of products */
     LIR_GROUP_LOADS = 8, /* tcgen05.ld, st */
-    LIR_GROUP_STORES = 16
+    LIR_GROUP_STORES = 16,
+    LIR_GROUP_BULK = 32 /* copies in bulk */
 };
 /* An mbarrier object: bits 0-19 arrivals still missing, 20-39 arrivals of a phase, 40-60 bytes
  * still expected (signed), 61-63 phase. */

@@ -61,7 +61,7 @@ void t0_barrier_told(struct t0_warp *w, const struct lir_insn *i, unsigned lane,
 {
     uint64_t *word = (uint64_t *)(void *)t0_shared_at(w, i, lane, address, 8, 8);
     *word = arrive(*word, 0, false, 0u - (uint32_t)bytes);
-    t0_tools_heard(w, lane, address, T0_COPYING);
+    t0_tools_heard(w, lane, address, T0_FETCHING);
 }
 
 void t0_barrier_arrived(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t address)

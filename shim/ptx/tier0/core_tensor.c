@@ -220,7 +220,7 @@ static void reach_window(struct copy *c, uint64_t address, uint32_t bytes)
                                 .size = bytes,
                                 .kind = c->x->p[3] & LIR_TENSOR_STORE ? T0_READS : T0_WRITES,
                                 .shared = true,
-                                .async = T0_COPYING});
+                                .async = c->x->p[3] & LIR_TENSOR_STORE ? T0_SENDING : T0_FETCHING});
     c->to[c->nto++] = t0_shared_at(c->w, c->i, c->lane, address, bytes, 128) - c->at;
 }
 

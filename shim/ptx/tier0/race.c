@@ -25,14 +25,13 @@ void t0_race_block_free(struct race_block *r)
 
 static enum t0_async async_of(const struct lir_image *m, const struct lir_insn *i)
 {
-    if (i->op == LIR_CP_ASYNC || i->op == LIR_BULK)
-        return T0_COPYING;
     if (i->op == LIR_WGMMA || i->op == LIR_TCMMA)
         return T0_MULTIPLYING;
     if (i->op != LIR_TILE)
-        return T0_AT_ONCE;
-    switch (LIR_AT(m, tiles, struct lir_tile)[i->imm].kind) {
-    case LIR_TILE_TENSOR: return T0_COPYING;
+        return t0_copy_of(i);
+    const struct lir_tile *x = &LIR_AT(m, tiles, struct lir_tile)[i->imm];
+    switch (x->kind) {
+    case LIR_TILE_TENSOR: return x->p[3] & LIR_TENSOR_STORE ? T0_SENDING : T0_FETCHING;
     case LIR_TILE_TM_CP: return T0_MULTIPLYING;
     case LIR_TILE_TM_LD: return T0_LOADING;
     case LIR_TILE_TM_ST: return T0_STORING;
@@ -40,16 +39,20 @@ static enum t0_async async_of(const struct lir_image *m, const struct lir_insn *
     }
 }
 
-/* The last kind of what the kernel starts. */
-static enum t0_async last_async(const struct lir_image *m)
+/* Slots of what the kernel's threads start. */
+static void find_slots(struct race_block *r, const struct lir_image *m)
 {
     const struct lir_insn *code = LIR_AT(m, code, struct lir_insn);
-    enum t0_async last = T0_AT_ONCE;
+    r->slots = r->threads;
     for (uint32_t k = 0; k < m->code.count; k++) {
         const enum t0_async kind = async_of(m, &code[k]);
-        last = kind > last ? kind : last;
+        if (kind != T0_AT_ONCE && !r->first[kind]) {
+            r->first[kind] = r->slots;
+            r->slots += r->threads;
+        }
     }
-    return last;
+    while (1u << r->slot_bits < r->slots)
+        r->slot_bits++;
 }
 
 /* Whether something may learn from what others have released in shared memory, other than by barriers: strong loads,
@@ -85,9 +88,7 @@ static struct race_block *make_state(const struct t0_block *b)
     r->per_block = b->nwarp * LIR_LANES;
     r->threads = r->blocks * r->per_block;
     r->listens = r->blocks > 1 || may_listen(b->image);
-    r->slots = (1 + last_async(b->image)) * r->threads;
-    while (1u << r->slot_bits < r->slots)
-        r->slot_bits++;
+    find_slots(r, b->image);
     r->words = t0_shared_size(b->rec->dynamic_offset + g->dynamic_shared) / 4;
     r->clocks = race_clocks_new(r->threads, r->slots, r->blocks * LIR_BARRIER_CLUSTER);
     if (r->clocks && race_cells_new(r) && (!b->rec->uses_tensor || race_pieces_new(r)))
@@ -233,8 +234,9 @@ void t0_race_released(struct t0_block *b, const struct t0_warp *w, uint32_t id)
         T0_FOR_LANES(l, lanes)
         slot[n++] = race_slot_of(v, r, l);
     }
+    const uint32_t products = r->first[T0_MULTIPLYING] ? r->first[T0_MULTIPLYING] : r->slots;
     if (id >= LIR_BARRIER_GROUP)
-        r->broken |= !race_meet_products(r->clocks, slot, n, T0_MULTIPLYING * r->threads, race_barrier_of(b, id));
+        r->broken |= !race_meet_products(r->clocks, slot, n, products, race_barrier_of(b, id));
     else
         r->broken |= !race_meet(r->clocks, slot, n, !b->barrier[id].count, race_barrier_of(b, id));
 }
@@ -291,6 +293,7 @@ void t0_race_group(struct t0_warp *w, const struct lir_insn *i)
     const enum t0_async what = i->aux & LIR_GROUP_TILES    ? T0_MULTIPLYING
                                : i->aux & LIR_GROUP_LOADS  ? T0_LOADING
                                : i->aux & LIR_GROUP_STORES ? T0_STORING
+                               : i->aux & LIR_GROUP_BULK   ? T0_SENDING
                                                            : T0_COPYING;
     if (!r)
         return;

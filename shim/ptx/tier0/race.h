@@ -43,7 +43,8 @@ struct race_block {
     uint32_t blocks;              /* of the cluster */
     uint32_t per_block;           /* slots of a block: threads up to a whole warp */
     uint32_t threads;             /* of all blocks */
-    uint32_t slots;               /* that many of each kind of enum t0_async, up to the last one of the kernel */
+    uint32_t slots;               /* as many as threads, and of each kind of enum t0_async that the kernel has */
+    uint32_t first[T0_ASYNCS];    /* slot of it, T0_AT_ONCE's where the kernel has none */
     uint32_t words;               /* of shared memory of one block */
     uint64_t acquired;            /* race_global.c: the last release of another block that this one knows of */
     bool fenced;                  /* the same: a fence has been made, plain stores may be flags */
@@ -82,7 +83,7 @@ static inline uint32_t race_slot_of(const struct t0_warp *w, const struct race_b
 /* The slot of what the thread starts of this kind; the thread's own, where its kernel starts none. */
 static inline uint32_t race_async_slot(const struct race_block *r, uint32_t thread, enum t0_async what)
 {
-    return what * r->threads < r->slots ? what * r->threads + thread : thread;
+    return r->first[what] + thread;
 }
 uint32_t race_barrier_of(const struct t0_block *b, uint32_t id); /* its number in the cluster */
 struct race_place race_place_of(const struct t0_warp *w, const struct race_block *r, uint32_t slot, uint32_t pc,

@@ -428,18 +428,23 @@ bool race_acquire(struct race_clocks *c, uint32_t thread, uint64_t name)
     return true;
 }
 
-/* ---- what threads start: the clock of such a slot counts groups ------------------------------------- */
+/* ---- what threads start: the clock of such a slot counts groups, and in its low bits mbarriers -------- */
 
-void race_commit(struct race_clocks *c, uint32_t slot) { c->clock[slot]++; }
+enum { HEARD_BITS = 2 };
+
+void race_commit(struct race_clocks *c, uint32_t slot)
+{
+    c->clock[slot] = ((c->clock[slot] >> HEARD_BITS) + 1) << HEARD_BITS;
+}
 
 bool race_wait(struct race_clocks *c, uint32_t thread, uint32_t slot, uint32_t pending)
 {
-    const uint32_t current = c->clock[slot];
+    const uint32_t group = c->clock[slot] >> HEARD_BITS, next = (group - pending) << HEARD_BITS;
     struct race_vector *v = own(c, thread);
     if (!v)
         return false;
-    if (pending < current && current - 1 - pending > v->clock[slot])
-        v->clock[slot] = current - 1 - pending;
+    if (pending < group && next - 1 > v->clock[slot])
+        v->clock[slot] = next - 1;
     v->version = ++c->versions;
     return true;
 }

@@ -22,7 +22,10 @@ static struct race_piece *piece_at(const struct race_block *r, unsigned rank, un
     return &r->piece[((size_t)rank * PIECES + lane / PIECE) * T0_TENSOR_COLUMNS + column];
 }
 
-static bool in_order(const struct race_block *r, const struct use *u) { return u->slot / r->threads == T0_MULTIPLYING; }
+static bool in_order(const struct race_block *r, const struct use *u)
+{
+    return u->slot >= r->threads && u->slot - u->slot % r->threads == r->first[T0_MULTIPLYING];
+}
 
 /* Whether `now`, by this thread, comes behind it. */
 static bool is_over(const struct race_block *r, const struct use *before, const struct use *now, uint32_t thread)

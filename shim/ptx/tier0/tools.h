@@ -6,8 +6,17 @@
 #include "ptx/tier0/warp.h"
 #include "ptx/tier0/watch.h"
 
-/* What a lane only starts: copies, products of tiles, loads and stores of tensor memory. */
-enum t0_async { T0_AT_ONCE, T0_COPYING, T0_MULTIPLYING, T0_LOADING, T0_STORING };
+/* What a lane only starts: cp.async, copies in bulk that an mbarrier hears of and those that are of a group, products of
+ * tiles, loads and stores of tensor memory. What is waited for by itself is a kind of its own. */
+enum t0_async { T0_AT_ONCE, T0_COPYING, T0_FETCHING, T0_SENDING, T0_MULTIPLYING, T0_LOADING, T0_STORING, T0_ASYNCS };
+static inline enum t0_async t0_copy_of(const struct lir_insn *i) /* st.bulk has made its stores */
+{
+    return i->op == LIR_CP_ASYNC       ? T0_COPYING
+           : i->op != LIR_BULK         ? T0_AT_ONCE
+           : i->aux & LIR_BULK_BARRIER ? T0_FETCHING
+           : i->aux & LIR_BULK_ZERO    ? T0_AT_ONCE
+                                       : T0_SENDING;
+}
 struct t0_part { /* an access of one lane, that it may make */
     uint64_t address;
     uint32_t size;

@@ -350,9 +350,8 @@ static bool is_strong(const struct lir_insn *i)
 
 static struct t0_part part_of(const struct lir_insn *i, const struct part *p)
 {
-    const bool copies = i->op == LIR_CP_ASYNC || i->op == LIR_BULK;
     return (struct t0_part){p->address, p->size,      p->kind,
-                            p->shared,  is_strong(i), copies && p->shared ? T0_COPYING : T0_AT_ONCE};
+                            p->shared,  is_strong(i), p->shared ? t0_copy_of(i) : T0_AT_ONCE};
 }
 
 /* Accesses of one part, as a row of all lanes. */

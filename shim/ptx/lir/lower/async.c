@@ -58,10 +58,11 @@ static void lower_group(struct lir_lower *l, const struct ptx_instr *i)
 {
     struct lir_insn *o = lir_emit(l, LIR_ASYNC_GROUP);
     o->aux = has(i, "commit_group") ? LIR_GROUP_COMMIT : LIR_GROUP_WAIT_ALL;
-    if (has(i, "wait_group") && !has(i, "bulk") && i->nsrc && i->src[0].kind == PTX_O_IMM) {
+    if (has(i, "wait_group") && i->nsrc && i->src[0].kind == PTX_O_IMM) {
         o->aux = LIR_GROUP_WAIT;
         o->imm = i->src[0].imm > INT32_MAX ? INT32_MAX : (int32_t)i->src[0].imm;
     }
+    o->aux |= has(i, "bulk") ? LIR_GROUP_BULK : 0;
 }
 
 /* An address with its offset in it, as a row. */
