@@ -6,7 +6,7 @@
 #include "ptx/tier0/warp.h"
 #include "ptx/tier0/watch.h"
 
-/* What a lane only starts: cp.async, copies in bulk that an mbarrier hears of and those that are of a group, products of
+/* What a lane only starts: cp.async, copies in bulk that an mbarrier hears of, those that are of a group, products of
  * tiles, loads and stores of tensor memory. What is waited for by itself is a kind of its own. */
 enum t0_async { T0_AT_ONCE, T0_COPYING, T0_FETCHING, T0_SENDING, T0_MULTIPLYING, T0_LOADING, T0_STORING, T0_ASYNCS };
 static inline enum t0_async t0_copy_of(const struct lir_insn *i) /* st.bulk has made its stores */
