@@ -11,7 +11,7 @@
 #include "../devrt/driver.h"
 
 enum { G = 2 << 20, BLOCKS = 8, THREADS = 128, N = BLOCKS * THREADS, MOST = 4 };
-enum { INVALID_VALUE = 1, INVALID_DEVICE = 101, ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801 };
+enum { INVALID_VALUE = 1, INVALID_DEVICE = 101, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, NOT_SUPPORTED = 801 };
 enum { FD = 1, MULTICAST_SUPPORTED = 132 };
 
 typedef uint64_t handle;
@@ -209,7 +209,9 @@ static void fault(const char *what)
     const struct access a = {{1, 0}, 1};
     if (!strcmp(what, "read"))
         OK(CALL(cuMemSetAccess, p, (size_t)G, &a, (size_t)1));
-    IS(launch(strcmp(what, "plain") ? "count" : "plain", (void *[]){&p}), ILLEGAL_ADDRESS);
+    const int odd = !strcmp(what, "odd"); /* under memcheck */
+    p += odd ? 2 : 0;
+    IS(launch(strcmp(what, "plain") ? "count" : "plain", (void *[]){&p}), odd ? LAUNCH_FAILED : ILLEGAL_ADDRESS);
 }
 
 /* For racecheck: a kernel without a race, and one with. */

@@ -24,6 +24,8 @@ for what in one peers; do
     check "racecheck: $what" 0 '^========= RACECHECK SUMMARY: 0 hazards' -- \
         "$cumu" memcheck --tool racecheck ./multicast kernels.ptx $what
 done
+check "memcheck: a misaligned address" 0 'Invalid __global__ atomic of size 4 bytes' 'Address 0x[0-9a-f]*2 is misaligned' \
+    -- "$cumu" memcheck ./multicast kernels.ptx odd
 check "a fault names kernel and line" 0 'kernel count: illegal address' 'multimem\.red' -- \
     "$cumu" run ./multicast kernels.ptx other
 check "a capability that has no multicast" 1 'not ok device 0 has multicast' -- \

@@ -102,6 +102,22 @@ static void move_sum(struct t0_warp *w, const struct lir_insn *i, const struct l
     }
 }
 
+/* ISA: each row is aligned as the fragment of a lane is, which devices ask of up to 16 bytes (CUDA's wmma asks for a
+ * leading dimension of 16 bytes, not of the fragment's 32). */
+static void look_at_rows(struct t0_warp *w, const struct lir_insn *i, const struct lir_matrix *x, struct where at)
+{
+    const struct t0_watch *watch = w->block->grid->watch;
+    const unsigned format = x->kind == LIR_MATRIX_A ? x->a : x->kind == LIR_MATRIX_B ? x->b : x->c;
+    const unsigned bits = lir_mx[format].bits, bytes = lir_mx_regs(x) * (bits == 64 ? 8 : 4),
+                   unit = bytes < 16 ? bytes : 16;
+    if (watch && watch->tools & T0_MEMCHECK && (at.base | at.stride * bits / 8) % unit)
+        t0_misaligned(w, i, at.lane,
+                      &(struct t0_part){.address = at.base % unit ? at.base : at.base + at.stride * bits / 8,
+                                        .size = unit,
+                                        .kind = i->op == LIR_WMMA_ST ? T0_WRITES : T0_READS,
+                                        .shared = (i->aux & LIR_MEM_SHARED) != 0});
+}
+
 static void transfer(struct t0_warp *w, const struct lir_insn *i, bool store)
 {
     const struct lir_image *m = w->block->image;
@@ -111,6 +127,7 @@ static void transfer(struct t0_warp *w, const struct lir_insn *i, bool store)
     at.base = address_of(w, i, at.lane);
     at.stride = T0_U32(w, i->b)[at.lane];
     w->at = i;
+    look_at_rows(w, i, x, at);
     if (x->kind == LIR_MATRIX_C)
         move_sum(w, i, x, rows, at, store);
     else

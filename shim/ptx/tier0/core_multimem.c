@@ -211,10 +211,10 @@ static void elements(struct access *a, const struct lir_tile *x)
     struct t0_warp *w = a->w;
     const unsigned size = lir_mm_size(x), all = size * x->p[4], kind = x->p[1];
     const uint64_t address = t0_tile_address(w, x, 0, a->lane, x->p[0] & LIR_TILE_A32);
-    if (address & (all - 1))
-        t0_raise(w, a->i, T0_FAULT_MISALIGNED, a->lane, address);
-    reach(a, address, kind != LIR_MM_LOAD);
     const struct t0_part part = part_of(a, x, address, all);
+    if (address & (all - 1))
+        t0_misaligned(w, a->i, a->lane, &part);
+    reach(a, address, kind != LIR_MM_LOAD);
     if (kind != LIR_MM_LOAD) {
         look_at_race(a, &part);
         __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -269,8 +269,10 @@ static void bulk(struct access *a, const struct lir_tile *x)
     const uint64_t from = t0_tile_address(w, x, 1, a->lane, x->p[0] & LIR_TILE_B32);
     uint32_t size = t0_tile_u32(w, x, 2, a->lane);
     const uint32_t mask = x->p[4] ? t0_tile_u32(w, x, 3, a->lane) : 0;
-    if ((to | size) & 15)
-        t0_raise(w, a->i, T0_FAULT_MISALIGNED, a->lane, to);
+    if ((to | size) & 15) {
+        const struct t0_part part = part_of(a, x, to, size);
+        t0_misaligned(w, a->i, a->lane, &part);
+    }
     if (!size)
         return;
     const uint8_t *q = t0_shared_at(w, a->i, a->lane, from, size, 16);

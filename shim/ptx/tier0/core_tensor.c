@@ -38,12 +38,6 @@ static void look_at(const struct copy *c, struct t0_part p)
         t0_raise(c->w, c->i, T0_FAULT_ADDRESS, c->lane, p.address);
 }
 
-_Noreturn static void misaligned(struct t0_warp *w, const struct lir_insn *i, unsigned lane, struct t0_part p)
-{
-    t0_watch_misaligned(w, i, lane, &p);
-    t0_raise(w, i, T0_FAULT_MISALIGNED, lane, p.address);
-}
-
 void t0_tile_reads(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const uint8_t *at)
 {
     const uint64_t far = (uint64_t)(at - w->block->cluster->base), own = (uint64_t)(at - w->shared);
@@ -231,11 +225,11 @@ static void reach_shared(struct copy *c, uint64_t lines, uint64_t address)
     if (bytes > LIR_CLUSTER_STRIDE)
         refuse(c, "tensor map: its box is larger than shared memory");
     if (address & 127)
-        misaligned(c->w, c->i, c->lane,
-                   (struct t0_part){.address = address,
-                                    .size = (uint32_t)bytes,
-                                    .kind = c->x->p[3] & LIR_TENSOR_STORE ? T0_READS : T0_WRITES,
-                                    .shared = true});
+        t0_misaligned(c->w, c->i, c->lane,
+                      &(struct t0_part){.address = address,
+                                        .size = (uint32_t)bytes,
+                                        .kind = c->x->p[3] & LIR_TENSOR_STORE ? T0_READS : T0_WRITES,
+                                        .shared = true});
     c->at = (uint32_t)(address & (LIR_CLUSTER_STRIDE - 1));
     if (c->x->p[3] & LIR_TENSOR_MULTICAST) {
         T0_FOR_LANES(rank, t0_tile_u32(c->w, c->x, LIR_TENSOR_MASK, c->lane) & 0xffff)
@@ -485,7 +479,7 @@ static void copy_map(struct t0_warp *w, const struct lir_insn *i, const struct l
     const uint64_t from = t0_tile_address(w, x, 1, lane, x->p[0] & LIR_TILE_B32);
     const struct t0_part writes = {.address = to, .size = 128, .kind = T0_WRITES};
     if (to & 127)
-        misaligned(w, i, lane, writes);
+        t0_misaligned(w, i, lane, &writes);
     look_at_map(w, i, lane, writes);
     memcpy((void *)(uintptr_t)to, t0_shared_at(w, i, lane, from, 128, 128), 128);
 }

@@ -87,8 +87,8 @@ bool t0_load_is_compared(const struct lir_image *m, uint32_t pc);
 /* watch.c: what an instruction does in pieces that it finds itself, rows of a matrix and tiles. May the lane? If not,
  * that is reported; if so, the other tools hear of it. The first asks alone. */
 bool t0_watch_allows(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p);
-/* Before T0_FAULT_MISALIGNED is raised: reports it. */
-void t0_watch_misaligned(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p);
+/* Raises T0_FAULT_MISALIGNED; reports it before. */
+_Noreturn void t0_misaligned(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p);
 bool t0_watch_piece(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p);
 /* Lanes whose access is wrong, which is reported; they end. */
 uint32_t t0_watch_look(struct t0_warp *w, const struct lir_insn *i);

@@ -458,15 +458,16 @@ bool t0_watch_allows(struct t0_warp *w, const struct lir_insn *i, unsigned lane,
     return false;
 }
 
-void t0_watch_misaligned(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
+_Noreturn void t0_misaligned(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
 {
     const struct t0_watch *watch = w->block->grid->watch;
     const struct part part = {p->address, p->size, p->kind, p->shared, false, 0};
     struct miss m;
-    if (!watch || !(watch->tools & T0_MEMCHECK) || w->block->again)
-        return;
-    (void)may_access(w, i, lane, &part, &m);
-    report(w, i, lane, &part, &m, MISALIGNED);
+    if (watch && watch->tools & T0_MEMCHECK && !w->block->again) {
+        (void)may_access(w, i, lane, &part, &m);
+        report(w, i, lane, &part, &m, MISALIGNED);
+    }
+    t0_raise(w, i, T0_FAULT_MISALIGNED, lane, p->address);
 }
 
 bool t0_watch_piece(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
