@@ -52,6 +52,22 @@ static void read_ptr(struct ptx_lex *l, struct ptx_decl *d)
     }
 }
 
+/* The others are types of instructions only; predicates are in registers, pairs of halves are no parameters. */
+static bool may_be_declared(const struct ptx_decl *d)
+{
+    switch (d->type) {
+    case PTX_F16X2: return d->space != PTX_SP_PARAM;
+    case PTX_F16:
+    case PTX_F32:
+    case PTX_F64:
+    case PTX_TEXREF:
+    case PTX_SAMPLERREF:
+    case PTX_SURFREF: return true;
+    case PTX_PRED: return d->space == PTX_SP_REG;
+    default: return d->type <= PTX_B128;
+    }
+}
+
 /* Directives in front of a name, in any order. */
 void ptx_read_decl(struct ptx_lex *l, struct ptx_decl *d)
 {
@@ -103,6 +119,8 @@ void ptx_read_decl(struct ptx_lex *l, struct ptx_decl *d)
     }
     if (!d->type)
         ptx_unexpected(l, "a type");
+    if (!may_be_declared(d))
+        ptx_unexpected(l, "a type that variables have");
     if (is_tex) {
         d->space = PTX_SP_GLOBAL;
         d->type = PTX_TEXREF;

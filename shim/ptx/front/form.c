@@ -75,11 +75,20 @@ static bool is_type(const struct word *w)
     return is_one_of(w, matrix) || ptx_type_find(w->s, w->len) != PTX_NONE;
 }
 
-/* A copy says where to, then where from. */
-static bool is_space(const struct word *w)
+/* The state space that a word names, or PTX_SP_NONE. A copy says where to, then where from. */
+static unsigned space_of(const struct word *w)
 {
-    static const char *const spaces[] = {"global", "shared", "shared::cta", "shared::cluster", NULL};
-    return is_one_of(w, spaces);
+    static const struct {
+        const char *name;
+        unsigned space;
+    } spaces[] = {{"global", PTX_SP_GLOBAL},      {"shared", PTX_SP_SHARED},
+                  {"shared::cta", PTX_SP_SHARED}, {"shared::cluster", PTX_SP_SHARED},
+                  {"const", PTX_SP_CONST},        {"local", PTX_SP_LOCAL},
+                  {"param", PTX_SP_PARAM},        {"param::entry", PTX_SP_PARAM}};
+    for (unsigned k = 0; k < sizeof spaces / sizeof spaces[0]; k++)
+        if (is_word(w, spaces[k].name, strlen(spaces[k].name)))
+            return spaces[k].space;
+    return PTX_SP_NONE;
 }
 
 /* Modifiers between s and end, which begins with a dot. What ptxas takes twice without a word stands once. NULL, or the
@@ -117,10 +126,10 @@ static int find_word(const struct spelling *sp, uint32_t used, const char *group
         if (used >> k & 1 || sp->word[k].is_type != type)
             continue;
         if (fits_group(group + type, end, &sp->word[k]))
-            return spaces && is_space(&sp->word[k]) ? -1 : (int)k;
+            return spaces && space_of(&sp->word[k]) ? -1 : (int)k;
         if (type)
             break;
-        spaces |= is_space(&sp->word[k]);
+        spaces |= space_of(&sp->word[k]) != PTX_SP_NONE;
     }
     return -1;
 }
@@ -178,6 +187,14 @@ static uint8_t last_width(const struct spelling *sp)
     return 0;
 }
 
+static void note_spaces(const struct spelling *sp, struct ptx_opcode *oc)
+{
+    oc->nspace = 0;
+    for (unsigned k = 0; k < sp->n && oc->nspace < sizeof oc->space / sizeof oc->space[0]; k++)
+        if (space_of(&sp->word[k]))
+            oc->space[oc->nspace++] = (uint8_t)space_of(&sp->word[k]);
+}
+
 /* Holds a decoded spelling against the forms of its name, and notes the operands that the form has. */
 void ptx_check_form(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, struct ptx_opcode *oc)
 {
@@ -198,6 +215,7 @@ void ptx_check_form(struct ptx_ctx *c, const char *s, size_t len, uint32_t line,
             continue;
         oc->operands = f->operands;
         oc->width = last_width(&sp);
+        note_spaces(&sp, oc);
         oc->has_hint = has_word(&sp, "L2::cache_hint");
         oc->has_mask = has_word(&sp, "multicast::cluster") || has_word(&sp, "cp_mask");
         return;
@@ -249,12 +267,50 @@ static bool is_list(const struct ptx_func *f, const struct ptx_opnd *o, unsigned
     return true;
 }
 
+/* The state space of the address whose letter stands at `at`. */
+static unsigned address_space(const struct ptx_opcode *oc, const char *at)
+{
+    unsigned before = 0;
+    if (*at == 's')
+        return PTX_SP_SHARED;
+    if (*at == 'G' || !oc->nspace)
+        return *at == 'G' ? PTX_SP_GLOBAL : PTX_SP_NONE;
+    for (const char *p = oc->operands; p < at; p++)
+        before += *p == 'a' || *p == 'A';
+    return oc->space[before < oc->nspace ? before : oc->nspace - 1U];
+}
+
+/* Whether the variable of an address may stand where this letter is; an address without one may. */
+static bool fits_variable(const struct ptx_opcode *oc, const struct ptx_func *f, const struct ptx_opnd *o,
+                          const char *at)
+{
+    const struct ptx_opnd *address = o->kind == PTX_O_VEC ? &f->opnd[o->first] : o;
+    const struct ptx_var *v = address->sym >= 0 ? ptx_symbol(f, address->sym) : NULL;
+    if (!v || !is_address(f, o))
+        return true;
+    switch (*at) {
+    case 'e': return true;
+    case 'c':
+    case 'd': return false;
+    case 'x': return v->type == PTX_TEXREF || v->type == PTX_SAMPLERREF;
+    case 'y': return v->type == PTX_SURFREF;
+    default: return ptx_is_in_space(v, address_space(oc, at));
+    }
+}
+
 static bool fits_letter(const struct ptx_opcode *oc, const struct ptx_func *f, const struct ptx_opnd *o, char letter)
 {
-    if (o->kind == PTX_O_VEC && o->n == 1 && !strchr("aAwTfg", letter)) /* {%r1} is %r1, as CUTLASS writes metadata */
+    if (o->kind == PTX_O_VEC && o->n == 1 &&
+        !strchr("aAGsecxywTfg", letter)) /* {%r1} is %r1, as CUTLASS writes metadata */
         o = &f->opnd[o->first];
     switch (letter) {
-    case 'a': return is_address(f, o);
+    case 'a':
+    case 's':
+    case 'e':
+    case 'c':
+    case 'x':
+    case 'y': return is_address(f, o);
+    case 'G':
     case 'A': return is_address(f, o) && (o->reg < 0 || ptx_type_size(f->reg[o->reg].type) == 8);
     case 'X': return is_register(f, o, 4);
     case 'Y': return is_register(f, o, 8);
@@ -302,5 +358,8 @@ const char *ptx_check_form_operand(const struct ptx_opcode *oc, const struct ptx
         return **at && !optional ? "an operand is missing" : NULL;
     if (!**at)
         return "too many operands";
-    return fits_letter(oc, f, o, *(*at)++) ? NULL : "operand of the wrong kind";
+    const char *letter = (*at)++;
+    if (!fits_letter(oc, f, o, *letter))
+        return "operand of the wrong kind";
+    return fits_variable(oc, f, o, letter) ? NULL : ptx_foreign_space;
 }

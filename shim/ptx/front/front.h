@@ -51,8 +51,9 @@ struct ptx_opcode {      /* one spelling, decoded once per function */
     const char *sig;     /* operand pattern */
     bool loose;          /* modifiers and operands are kept as they are; forms.def checks them */
     bool has_hint, has_mask;
-    uint8_t width;        /* of the last type spelled, in bytes */
-    const char *operands; /* of its form in forms.def */
+    uint8_t width;            /* of the last type spelled, in bytes */
+    uint8_t space[2], nspace; /* state spaces spelled, in their order */
+    const char *operands;     /* of its form in forms.def */
 };
 /* Decodes "ld.global.v4.f32"; fails naming the bad part. */
 void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, struct ptx_opcode *out);
@@ -65,6 +66,11 @@ void ptx_check_form(struct ptx_ctx *c, const char *s, size_t len, uint32_t line,
  * does. */
 const char *ptx_check_form_operand(const struct ptx_opcode *oc, const struct ptx_func *f, const struct ptx_opnd *o,
                                    const char **at);
+
+/* signature.c: whether a variable lies where an address in this state space means it; what is said of one that does
+ * not. */
+bool ptx_is_in_space(const struct ptx_var *v, unsigned space);
+extern const char ptx_foreign_space[];
 
 /* Special register by name ("%tid.x"), -1 if none; ptx_sreg_name gives it back. */
 int ptx_sreg_find(const char *s, size_t len);

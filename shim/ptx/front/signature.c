@@ -6,29 +6,28 @@
 
 enum { EXACT, WIDER };
 
-/* Types of floats that only registers of bits hold. */
-static bool is_bits_only(unsigned type)
+static bool is_bits(unsigned type) { return type >= PTX_B8 && type <= PTX_B128; }
+static bool is_integer(unsigned type) { return type >= PTX_U8 && type <= PTX_S64; }
+
+/* Whether registers of one type may hold values of the other, if they are wide enough: bits hold any, integers integers
+ * of both signs, floats their own; a pair of halves is as good as bits but to other floats. What instructions alone
+ * have, as bf16 and all packed types, is in registers of bits. */
+static bool holds(unsigned have, unsigned type)
 {
-    return type == PTX_F16X2 || type == PTX_BF16X2 || type == PTX_F32X2 || type == PTX_TF32;
+    if (have == PTX_PRED || type == PTX_PRED || is_bits(have) || is_bits(type))
+        return (have == PTX_PRED) == (type == PTX_PRED);
+    if (have == PTX_F16X2 && (is_integer(type) || type == PTX_U16X2 || type == PTX_S16X2))
+        return true;
+    return have == type || (is_integer(have) && is_integer(type));
 }
 
 static void check_reg(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
                       const struct ptx_opnd *o, unsigned type, int how, bool is_dst)
 {
     char why[120];
-    unsigned have = p->f->reg[o->reg].type;
-    unsigned size = ptx_type_size(type), got = ptx_type_size(have);
-    bool is_float = ptx_type_is_float(type), ok;
-    if (type == PTX_PRED || have == PTX_PRED)
-        ok = type == have;
-    else if (how == WIDER && (!is_float || (have >= PTX_B8 && have <= PTX_B128)))
-        ok = got >= size;
-    else
-        ok = got == size;
-    if (ok && have != type && ptx_type_is_float(have) &&
-        ((!is_float && (type < PTX_B8 || type > PTX_B128)) || is_bits_only(type)))
-        ok = false; /* an integer operation on a float register */
-    if (!ok) {
+    const unsigned have = p->f->reg[o->reg].type, size = ptx_type_size(type), got = ptx_type_size(have);
+    const bool wider = how == WIDER && (!ptx_type_is_float(type) || is_bits(have));
+    if (!holds(have, type) || (wider ? got < size : got != size)) {
         snprintf(why, sizeof why, "register is .%s; expected .%s", ptx_type_name(have), ptx_type_name(type));
         ptx_bad_operand(p, t, in, why);
     }
@@ -60,13 +59,20 @@ static unsigned wide_type(unsigned type)
     }
 }
 
+/* A vector of floats in memory may be in registers of integers as wide, a single one may not: ptxas has it so. */
+static unsigned element_type(unsigned have, unsigned type)
+{
+    const bool as_bits = ptx_type_is_float(type) && is_integer(have) && ptx_type_size(have) == ptx_type_size(type);
+    return as_bits ? part_type(type, 1) : type;
+}
+
 static void check_vec(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
-                      const struct ptx_opnd *o, unsigned type, int how, bool is_dst)
+                      const struct ptx_opnd *o, unsigned type, bool memory, int how, bool is_dst)
 {
     for (unsigned i = 0; i < o->n; i++) {
         const struct ptx_opnd *e = &p->f->opnd[o->first + i];
         if (e->kind == PTX_O_REG)
-            check_reg(p, t, in, e, type, how, is_dst);
+            check_reg(p, t, in, e, memory ? element_type(p->f->reg[e->reg].type, type) : type, how, is_dst);
         else if (e->kind == PTX_O_SINK ? !is_dst : is_dst || (e->kind != PTX_O_IMM && e->kind != PTX_O_SREG))
             ptx_bad_operand(p, t, in, "a vector holds registers");
     }
@@ -101,8 +107,6 @@ static unsigned letter_type(const struct ptx_instr *in, char c)
     default: return in->type[0];
     }
 }
-
-static bool is_integer(unsigned type) { return type >= PTX_U8 && type <= PTX_S64; }
 
 /* Registers that are wider than their type: not those of cvt with bf16 or tf32, nor, with .ftz, of 128 bits between f32
  * and 64 bits. */
@@ -180,7 +184,7 @@ static void check_operand(struct ptx_parser *p, const struct ptx_tok *t, const s
     if (c == 'q') {
         if (o->kind != PTX_O_VEC || o->n != 4)
             ptx_bad_operand(p, t, in, "expected {a, b, c, d}");
-        check_vec(p, t, in, o, type, EXACT, false);
+        check_vec(p, t, in, o, type, false, EXACT, false);
         return;
     }
     if (o->kind == PTX_O_VEC && strchr("Mm", c) && in->vec == 1 && o->n == 1)
@@ -190,13 +194,13 @@ static void check_operand(struct ptx_parser *p, const struct ptx_tok *t, const s
             if (o->n != in->vec || o->n < 2)
                 ptx_bad_operand(p, t, in, "vector of another length than the instruction says");
         } else {
-            if (type < PTX_B8 || type > PTX_B128)
+            if (!is_bits(type))
                 ptx_bad_operand(p, t, in, "vector as a value that is not of bits");
             type = o->n == 4 && p->f->opnd[o->first].kind == PTX_O_SREG ? type : part_type(type, o->n);
             if (!type || o->n < 2)
                 ptx_bad_operand(p, t, in, "vector does not divide the instruction's type");
         }
-        check_vec(p, t, in, o, type, c == 'M' || c == 'm' ? WIDER : EXACT, is_dst_letter(c));
+        check_vec(p, t, in, o, type, memory, c == 'M' || c == 'm' ? WIDER : EXACT, is_dst_letter(c));
         return;
     }
     if (memory && in->vec > 1)
@@ -233,23 +237,26 @@ static bool is_element(struct ptx_parser *p, const struct ptx_instr *in)
     return ptx_is(&ahead, '[');
 }
 
-/* A variable lies where the instruction accesses: its address means nothing in another state space. By a generic
- * address parameters and constants cannot be reached through their names. */
-static void check_space(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
+const char ptx_foreign_space[] = "a variable of another state space";
+
+/* Its address means nothing in another state space. By a generic address parameters and constants cannot be reached
+ * through their names; what textures, samplers and surfaces hold is not accessed by addresses at all. */
+bool ptx_is_in_space(const struct ptx_var *v, unsigned space)
+{
+    if (v->type == PTX_TEXREF || v->type == PTX_SAMPLERREF || v->type == PTX_SURFREF)
+        return false;
+    return space == PTX_SP_NONE ? v->space != PTX_SP_CONST && v->space != PTX_SP_PARAM : v->space == space;
+}
+
+/* cvta takes the address of anything in the state space spelled. */
+static void check_named(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
                         const struct ptx_opnd *o)
 {
     const struct ptx_var *v = ptx_symbol(p->f, o->sym);
-    switch (in->op) {
-    case PTX_OP_LD:
-    case PTX_OP_LDU:
-    case PTX_OP_ST:
-    case PTX_OP_ATOM:
-    case PTX_OP_RED:
-    case PTX_OP_CVTA: break;
-    default: return;
-    }
-    if (v && (in->space == PTX_SP_NONE ? v->space == PTX_SP_CONST || v->space == PTX_SP_PARAM : v->space != in->space))
-        ptx_bad_operand(p, t, in, "a variable of another state space");
+    if (in->flags & PTX_F_TO)
+        ptx_bad_operand(p, t, in, "a variable is no generic address");
+    if (v && v->space != in->space)
+        ptx_bad_operand(p, t, in, ptx_foreign_space);
 }
 
 /* Reads an operand as its letter of the opcode's signature says, and checks it. Addresses of 32 bits are legal in
@@ -272,7 +279,9 @@ static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, str
         if (o->kind != PTX_O_ADDR)
             ptx_bad_operand(p, &t, in, "expected an address in brackets");
         if (o->sym >= 0) { /* by a register: an index (expand.c) */
-            check_space(p, &t, in, o);
+            const struct ptx_var *v = ptx_symbol(p->f, o->sym);
+            if (v && !ptx_is_in_space(v, in->space))
+                ptx_bad_operand(p, &t, in, ptx_foreign_space);
             return;
         }
         if (in->op == PTX_OP_ST && in->space == PTX_SP_PARAM)
@@ -285,6 +294,8 @@ static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, str
         return;
     }
     check_operand(p, &t, in, o, c);
+    if (c == 'g' && o->kind == PTX_O_SYM)
+        check_named(p, &t, in, o);
 }
 
 /* Anything up to the ';'. */
@@ -374,10 +385,6 @@ void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct
     }
     if (!ptx_is(l, ';'))
         ptx_bad_operand(p, &l->tok, in, ptx_is(l, ',') ? "too many operands" : "expected ';'");
-    if (in->op == PTX_OP_CVTA && in->space == PTX_SP_NONE)
-        ptx_bad_operand(p, &l->tok, in, "lacks a state space");
-    if (in->op == PTX_OP_CVTA && in->src[0].kind == PTX_O_SYM)
-        check_space(p, &l->tok, in, &in->src[0]);
     if (in->op == PTX_OP_ELECT && in->ndst < 2)
         ptx_bad_operand(p, &l->tok, in, "lacks the predicate of who is elected");
 }

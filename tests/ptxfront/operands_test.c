@@ -1,0 +1,241 @@
+/* Which variables an address may name, which registers hold a value, which types variables have: every form below
+ * beside each state space, each register type. The answers are those of ptxas 13.0 (-arch sm_100a), but that it takes
+ * textures and surfaces as addresses of some copies, prefetches and sums, where their handles mean nothing. */
+#include <string.h>
+
+#include "../check.h"
+#include "ptx/ir.h"
+
+#define BULK "cp.async.bulk.tensor."
+#define TX ".mbarrier::complete_tx::bytes"
+
+/* The form, v being the variable, and the places where it may lie: g global, c const, s shared, l local, p parameter, t
+ * texture, u surface. */
+static const struct {
+    const char *where, *form;
+} addresses[] = {
+    {"gsl", "ld.b32 %r0, [v]"},
+    {"g", "ld.global.b32 %r0, [v]"},
+    {"c", "ld.const.b32 %r0, [v+4]"},
+    {"s", "ld.acquire.sys.shared::cluster.b32 %r0, [v]"},
+    {"l", "st.local.b32 [v], %r0"},
+    {"p", "ld.param.b32 %r0, [v]"},
+    {"gsl", "ldu.b32 %r0, [v]"},
+    {"gsl", "st.release.gpu.b64 [v], %d0"},
+    {"s", "atom.shared.cas.b32 %r0, [v], 1, 2"},
+    {"g", "red.relaxed.gpu.global.min.s64 [v], %d0"},
+    {"s", "st.async.weak.shared::cluster" TX ".b32 [v], %r1, [%d2]"},
+    {"s", "st.async.weak.shared::cluster" TX ".b32 [%d0], %r1, [v]"},
+    {"g", "st.async.mmio.release.sys.global.b32 [v], %r1"},
+    {"s", "red.async.relaxed.cluster.shared::cluster" TX ".add.u32 [%d0], %r1, [v]"},
+    {"g", "multimem.ld_reduce.weak.global.add.v4.f32 {%f0, %f1, %f2, %f3}, [v]"},
+    {"gsl", "multimem.st.relaxed.sys.f32 [v], %f0"},
+    {"gsl", "multimem.red.relaxed.sys.add.u32 [v], %r0"},
+    {"g", "prefetch.global.L1 [v]"},
+    {"l", "prefetch.local.L1 [v]"},
+    {"g", "prefetchu.L1 [v]"},
+    {"gsl", "prefetch.tensormap [v]"},
+    {"p", "prefetch.param.tensormap [v]"},
+    {"c", "prefetch.const.tensormap [v]"},
+    {"g", "applypriority.global.L2::evict_normal [v], 128"},
+    {"gsl", "discard.L2 [v], 128"},
+    {"g", "discard.global.L2 [v], 128"},
+    {"g", "createpolicy.range.global.L2::evict_last.b64 %d0, [v], %r1, %r2"},
+    {"s", "cp.async.cg.shared.global [v], [%d1], 16"},
+    {"g", "cp.async.cg.shared.global [%r0], [v], 16"},
+    {"gsl", "cp.async.mbarrier.arrive.noinc.b64 [v]"},
+    {"s", "cp.async.mbarrier.arrive.noinc.shared.b64 [v]"},
+    {"s", "cp.async.bulk.shared::cluster.global" TX " [v], [%d1], 16, [%r2]"},
+    {"g", "cp.async.bulk.shared::cluster.global" TX " [%r0], [v], 16, [%r2]"},
+    {"s", "cp.async.bulk.shared::cluster.global" TX " [%r0], [%d1], 16, [v]"},
+    {"g", "cp.async.bulk.global.shared::cta.bulk_group [v], [%r0], 16"},
+    {"s", "cp.async.bulk.global.shared::cta.bulk_group [%d1], [v], 16"},
+    {"s", "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [v], 16"},
+    {"g", "cp.async.bulk.prefetch.L2.global [v], 16"},
+    {"s", BULK "2d.shared::cta.global.tile" TX " [v], [%d1, {%r1, %r2}], [%r3]"},
+    {"g", BULK "2d.shared::cta.global.tile" TX " [%r0], [v, {%r1, %r2}], [%r3]"},
+    {"s", BULK "2d.shared::cta.global.tile" TX " [%r0], [%d1, {%r1, %r2}], [v]"},
+    {"g", BULK "4d.shared::cluster.global.im2col::w" TX " [%r0], [v, {%r1, %r2, %r3, %r4}], [%r5], {%h1, %h2}"},
+    {"s", BULK "4d.shared::cluster.global.im2col::w" TX " [%r0], [%d1, {%r1, %r2, %r3, %r4}], [v], {%h1, %h2}"},
+    {"g", BULK "2d.global.shared::cta.tile.bulk_group [v, {%r1, %r2}], [%r0]"},
+    {"s", BULK "2d.global.shared::cta.tile.bulk_group [%d1, {%r1, %r2}], [v]"},
+    {"g", "tensormap.replace.tile.rank.global.b1024.b32 [v], 1"},
+    {"s", "tensormap.replace.tile.rank.shared::cta.b1024.b32 [v], 1"},
+    {"gsl", "tensormap.replace.tile.rank.b1024.b32 [v], 1"},
+    {"s", "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%d1], [v], 128"},
+    {"gcslptu", "fence.proxy.tensormap::generic.acquire.gpu [v], 128"},
+    {"s", "mbarrier.init.b64 [v], 1"},
+    {"s", "mbarrier.arrive.expect_tx.release.cluster.b64 _, [v], %r2"},
+    {"s", "mbarrier.arrive.shared::cluster.b64 _, [v]"},
+    {"s", "mbarrier.test_wait.b64 %p0, [v], %d2"},
+    {"s", "mbarrier.try_wait.parity.b64 %p0, [v], %r2"},
+    {"s", "clusterlaunchcontrol.try_cancel.async.shared::cta" TX ".b128 [%r0], [v]"},
+    {"gsl", "wmma.load.c.sync.aligned.row.m8n8k4.f64 {%w0, %w1}, [v]"},
+    {"s", "wmma.load.c.sync.aligned.row.m8n8k4.shared.f64 {%w0, %w1}, [v]"},
+    {"g", "wmma.store.d.sync.aligned.row.m8n8k4.global.f64 [v], {%w0, %w1}"},
+    {"gsl", "ldmatrix.sync.aligned.m8n8.x1.b16 {%r0}, [v]"},
+    {"s", "stmatrix.sync.aligned.m8n8.x1.shared.b16 [v], {%r0}"},
+    {"gsl", "tcgen05.alloc.cta_group::1.sync.aligned.b32 [v], 32"},
+    {"s", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [v], 32"},
+    {"gsl", "tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [v]"},
+    {"", "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r0}, [v]"},
+    {"", "tcgen05.st.sync.aligned.32x32b.x1.b32 [v], {%r0}"},
+    {"", "tcgen05.cp.cta_group::1.128x256b [v], %d1"},
+    {"", "tcgen05.mma.cta_group::1.kind::f16 [v], %d1, %d2, %r3, %p0"},
+    {"", "tcgen05.mma.cta_group::1.kind::f16 [%r0], [v], %d2, %r3, %p0"},
+    {"t", "tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [v, {%f4, %f5}]"},
+    {"t", "txq.width.b32 %r0, [v]"},
+    {"u", "suld.b.1d.b32.trap %r0, [v, {%r1}]"},
+    {"u", "sured.b.add.1d.u32.zero [v, {%r0}], %r2"},
+    {"u", "suq.height.b32 %r0, [v]"},
+    {"gtu", "cvta.global.u64 %d0, v"},
+    {"s", "cvta.shared::cluster.u64 %d0, v"},
+    {"p", "cvta.param.u64 %d0, v"},
+    {"", "cvta.to.global.u64 %d0, v"},
+    {"", "cvta.to.shared.u64 %d0, v"},
+};
+
+static const char *const registers[] = {"b8",  "u8",    "s8",  "b16", "u16", "s16", "f16", "b32", "u32",
+                                        "s32", "f16x2", "f32", "b64", "u64", "s64", "f64", "b128"};
+
+/* X and Y are registers of one type; which types those may be. */
+static const struct {
+    const char *types, *form;
+} values[] = {
+    {"b32 u32 s32 f16x2", "add.u32 X, X, Y"},
+    {"b32 f32", "add.f32 X, X, Y"},
+    {"b64 f64", "fma.rn.f64 X, X, Y, Y"},
+    {"b16 f16", "add.f16 X, X, Y"},
+    {"b16", "add.bf16 X, X, Y"},
+    {"b32 f16x2", "add.f16x2 X, X, Y"},
+    {"b32", "fma.rn.bf16x2 X, X, Y, Y"},
+    {"b32 f16x2", "add.u16x2 X, X, Y"},
+    {"b64", "add.f32x2 X, X, Y"},
+    {"b32 u32 s32 f16x2 f32", "and.b32 X, X, Y"},
+    {"b32 u32 s32 f16x2", "mov.u32 X, Y"},
+    {"b32 f32", "mov.f32 X, Y"},
+    {"b64 f64", "selp.f64 X, X, Y, %p0"},
+    {"b16", "setp.lt.bf16 %p0, X, Y"},
+    {"b16 f16", "setp.lt.f16 %p0, X, Y"},
+    {"b32 u32 s32 f16x2", "atom.global.add.u32 X, [%d0], Y"},
+    {"b32 f32", "atom.global.add.f32 X, [%d0], Y"},
+    {"b32 u32 s32 f16x2 b64 u64 s64 b128", "ld.global.u32 X, [%d0]"},
+    {"b32 f32 b64 b128", "ld.global.f32 X, [%d0]"},
+    {"b32 u32 s32 f32 b64 b128", "ld.global.v2.f32 {X, Y}, [%d0]"},
+    {"b64 f64 b128", "st.global.f64 [%d0], X"},
+    {"b16 u16 s16 b32 u32 s32 f16x2 b64 u64 s64 b128", "ld.global.s16 X, [%d0]"},
+    {"b16 f16 b32 b64 b128", "cvt.rn.f16.f32 X, %f0"},
+    {"b16", "cvt.rn.bf16.f32 X, %f0"},
+    {"b16 f16 b32 b64 b128", "cvt.f32.f16 %f0, X"},
+    {"b16", "cvt.f32.bf16 %f0, X"},
+    {"b32", "cvt.rna.tf32.f32 X, %f0"},
+    {"b16", "cvt.rn.satfinite.e4m3x2.f32 X, %f0, %f1"},
+    {"b32 u32 s32 f16x2 b64 u64 s64 b128", "cvt.rni.u32.f32 X, %f0"},
+    {"b32 f32", "set.lt.f32.f32 X, %f0, %f1"},
+};
+
+static const char *const declared[] = {"b8", "b16", "b32", "b64", "b128", "u8",    "u16", "u32", "u64",
+                                       "s8", "s16", "s32", "s64", "f16",  "f16x2", "f32", "f64"};
+static const char *const undeclared[] = {"bf16",   "bf16x2", "tf32", "f32x2", "u16x2",
+                                         "e4m3x2", "b1",     "u4",   "u8x4",  "pred"};
+
+static bool is_taken(const char *text)
+{
+    struct ptx_diag diag;
+    struct ptx_module *m = ptx_module_open(text, strlen(text), &diag);
+    const bool taken = m && !ptx_func_parse(ptx_module_func(m, "k"), &diag);
+    if (m)
+        ptx_module_close(m);
+    return taken;
+}
+
+#define HEAD ".version 9.0\n.target sm_100a\n.address_size 64\n"
+#define REGISTERS \
+    ".reg .pred %%p<2>; .reg .b16 %%h<4>; .reg .b32 %%r<8>; .reg .b64 %%d<4>; .reg .f32 %%f<8>; .reg .f64 %%w<2>;\n"
+
+static void check_addresses(void)
+{
+    static const struct {
+        char place;
+        const char *outside, *parameter, *inside;
+    } at[] = {{'g', ".global .align 64 .b8 v[64];", "", ""}, {'c', ".const .align 64 .b8 v[64];", "", ""},
+              {'s', "", "", ".shared .align 64 .b8 v[64];"}, {'l', "", "", ".local .align 64 .b8 v[64];"},
+              {'p', "", ".param .align 64 .b8 v[64]", ""},   {'t', ".global .texref v;", "", ""},
+              {'u', ".global .surfref v;", "", ""}};
+    char text[1000];
+    unsigned n = 0;
+    for (size_t k = 0; k < sizeof addresses / sizeof addresses[0]; k++)
+        for (size_t i = 0; i < sizeof at / sizeof at[0]; i++, n++) {
+            snprintf(text, sizeof text, HEAD "%s\n.entry k(%s)\n{\n" REGISTERS "%s\n%s;\nret;\n}\n", at[i].outside,
+                     at[i].parameter, at[i].inside, addresses[k].form);
+            const bool want = strchr(addresses[k].where, at[i].place);
+            EXPECT(is_taken(text) == want, "%s of %s: %s", addresses[k].form, text + sizeof HEAD - 1,
+                   want ? "refused" : "taken");
+        }
+    check(n, "%u addresses of variables", n);
+}
+
+/* The form with X and Y as registers of a type. */
+static void spell(char *to, size_t room, const char *form, const char *type)
+{
+    size_t n = 0;
+    for (; *form && n + 16 < room; form++)
+        n += *form == 'X' || *form == 'Y' ? (size_t)snprintf(to + n, room - n, "%%%s_%d", type, *form - 'X')
+                                          : (size_t)snprintf(to + n, room - n, "%c", *form);
+}
+
+static bool has_word(const char *words, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *at = words; (at = strstr(at, word)); at++)
+        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+            return true;
+    return false;
+}
+
+static void check_values(void)
+{
+    char text[1400], form[200];
+    unsigned n = 0;
+    for (size_t k = 0; k < sizeof values / sizeof values[0]; k++)
+        for (size_t i = 0; i < sizeof registers / sizeof registers[0]; i++, n++) {
+            spell(form, sizeof form, values[k].form, registers[i]);
+            snprintf(text, sizeof text, HEAD ".entry k()\n{\n" REGISTERS ".reg .%s %%%s_<2>;\n%s;\nret;\n}\n",
+                     registers[i], registers[i], form);
+            const bool want = has_word(values[k].types, registers[i]);
+            EXPECT(is_taken(text) == want, "%s is %s", form, want ? "refused" : "taken");
+        }
+    check(n, "%u values in registers", n);
+}
+
+static void check_declared(void)
+{
+    static const char *const places[] = {
+        ".global .%s v;\n.entry k()\n{\nret;\n}\n", ".entry k(.param .%s v)\n{\nret;\n}\n",
+        ".entry k()\n{\n.local .%s v;\nret;\n}\n", ".entry k()\n{\n.reg .%s v;\nret;\n}\n"};
+    char text[300];
+    unsigned n = 0;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        const bool is_reg = strstr(places[i], ".reg");
+        for (size_t k = 0; k < sizeof declared / sizeof declared[0]; k++, n++) {
+            size_t at = (size_t)snprintf(text, sizeof text, HEAD);
+            snprintf(text + at, sizeof text - at, places[i], declared[k]);
+            const bool want = strcmp(declared[k], "f16x2") || !strstr(text, ".param");
+            EXPECT(is_taken(text) == want, "%s: %s", want ? "refused" : "taken", text + at);
+        }
+        for (size_t k = 0; k < sizeof undeclared / sizeof undeclared[0]; k++, n++) {
+            size_t at = (size_t)snprintf(text, sizeof text, HEAD);
+            snprintf(text + at, sizeof text - at, places[i], undeclared[k]);
+            EXPECT(is_taken(text) == (is_reg && !strcmp(undeclared[k], "pred")), "taken: %s", text + at);
+        }
+    }
+    check(n, "%u declarations", n);
+}
+
+int main(void)
+{
+    check_addresses();
+    check_values();
+    check_declared();
+    return check_end("operands");
+}
