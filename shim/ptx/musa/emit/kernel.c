@@ -69,12 +69,10 @@ void mu_instruction(struct mu_emit *e)
         return;
     }
     const bool guarded = i > LIR_AT(e->image, code, struct lir_insn) && i[-1].op == LIR_GUARD;
+    if (i->op == LIR_TILE || i->op == LIR_WGMMA || i->op == LIR_TCMMA)
+        mu_fail(e, "tensor maps, wgmma, tcgen05 and multimem are not supported on MUSA devices");
     if (!control(e) && !mu_memory(e) && !mu_warp(e) && !mu_matrix(e) && !mu_texture(e) && !mu_alu(e))
-        mu_fail(e,
-                i->op == LIR_TILE || i->op == LIR_WGMMA || i->op == LIR_TCMMA
-                    ? "tensor maps, wgmma, tcgen05 and multimem are not supported on MUSA devices (operation %u)"
-                    : "operation %u has no text",
-                i->op);
+        mu_fail(e, "operation %u has no text", i->op);
     if (guarded)
         mu_put(e, "}\n");
 }
