@@ -235,7 +235,7 @@ static bool right(const struct variant *v)
     memcpy(&m, in, sizeof m);
     memcpy(at, in + AT_WORDS, sizeof at);
     const unsigned size = lir_tmap_unit(m.type).global, span = lir_tmap_span(m.swizzle);
-    if (!v->loads || m.type >= LIR_TMAP_U4X16 || m.type == LIR_TMAP_F32_FTZ || m.type == LIR_TMAP_TF32_FTZ ||
+    if (!v->loads || m.type >= LIR_TMAP_U4X16 || (m.type >= LIR_TMAP_F32_FTZ && m.type <= LIR_TMAP_TF32_FTZ) ||
         m.swizzle == LIR_TMAP_128B_ATOM_32B_FLIP_8B || (m.nan_fill && size == 1))
         return true;
     if ((span && m.box[0] * size > span) || (m.rank > 1 && m.stride[0] % 16))

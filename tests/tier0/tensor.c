@@ -1,6 +1,8 @@
 /* Copies by tensor maps: what reaches shared memory and comes back, byte by byte, against plain loops over elements;
  * random maps of one to five dimensions, all swizzles, places out of bounds, im2col, rows by number, reductions, maps
  * that a kernel changes, and those that are none. */
+#include <math.h>
+
 #include "ptx/lir/tensor_map.h"
 #include "tier0/kernels.h"
 #include "tier0/tensor_maps.h"
@@ -317,6 +319,49 @@ static void im2col_wide(unsigned rank, bool whole)
                  0, 0, 0);
 }
 
+/* Nearest number of 11 significant bits; of fewer below the least normal one, as subnormals have. */
+static float nearest_tf32(float x)
+{
+    int exponent;
+    if (!isfinite(x))
+        return x;
+    frexpf(x, &exponent);
+    const double last = ldexp(1, (exponent < -125 ? -125 : exponent) - 11);
+    return (float)(rint(x / last) * last);
+}
+
+/* What maps of floats make of them on their way to shared memory. */
+static void floats(unsigned type, const char *name)
+{
+    static const uint32_t edges[] = {0,          0x80000000, 0x3f800fff, 0x3f801000, 0x3f803000, 0x3f801001, 0xbf803fff,
+                                     0x3fffffff, 0x7f7fffff, 0xff7fefff, 0x7f800000, 0xff800000, 0x7f800001, 0xffc12345,
+                                     0x00000fff, 0x807ff000, 0x007fffff, 0x00001000, 0x80003000, 0x00800fff};
+    char load[300];
+    struct lir_tmap *m = map_of(0);
+    fill(load, sizeof load, LOAD("#", ".tile", "@!", ""), 1, first[0], "");
+    start();
+    *m = (struct lir_tmap){.magic = LIR_TMAP_MAGIC, .type = (uint8_t)type, .rank = 1, .swizzle = LIR_TMAP_PLAIN};
+    m->address = (uint64_t)(uintptr_t)data;
+    m->dim[0] = m->box[0] = 256;
+    memset(m->estride, 1, sizeof m->estride);
+    memset(spot, 0, 64);
+    spot[16] = 1024;
+    for (unsigned k = 0; k < 256; k++) {
+        uint32_t v = k < sizeof edges / sizeof edges[0] ? edges[k] : any(1u << 16) << 16 | any(1u << 16);
+        float x;
+        memcpy(data + 4 * k, &v, 4);
+        memcpy(&x, &v, 4);
+        if (type != LIR_TMAP_F32 && type != LIR_TMAP_TF32 && fpclassify(x) == FP_SUBNORMAL)
+            x = copysignf(0, x);
+        if (type == LIR_TMAP_TF32 || type == LIR_TMAP_TF32_FTZ)
+            x = isnan(x) ? x : nearest_tf32(x);
+        if (!isnan(x))
+            memcpy(&v, &x, 4);
+        memcpy(want + 4 * k, &v, 4);
+    }
+    check(go(text(load, "cp.async.bulk.wait_group 0;")) && same(name), "256 floats by a map of type %s", name);
+}
+
 static void rows_by_number(void)
 {
     struct lir_tmap *m = map_of(0), *b = map_of(1);
@@ -441,6 +486,10 @@ int main(void)
         im2col_wide(rank, false);
         im2col_wide(rank, true);
     }
+    floats(LIR_TMAP_F32, "f32");
+    floats(LIR_TMAP_F32_FTZ, "f32.ftz");
+    floats(LIR_TMAP_TF32, "tf32");
+    floats(LIR_TMAP_TF32_FTZ, "tf32.ftz");
     rows_by_number();
     replaced(false);
     replaced(true);

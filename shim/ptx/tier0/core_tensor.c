@@ -69,6 +69,19 @@ static void fill_line(const struct lir_tmap *m, uint8_t *line, uint32_t bytes)
     }
 }
 
+/* A float as a copy to shared memory leaves it: no subnormals by types with ftz, for tf32 rounded to the nearest of
+ * 10 bits, the even one where two are as near; infinities and NaNs as they are. The ISA names the types only; Triton
+ * tells of this and tests it on devices: its descriptors' round_f32_to_tf32. */
+static uint32_t loaded_float(unsigned type, uint32_t v)
+{
+    const uint32_t exponent = v & 0x7f800000u;
+    if (!exponent && type != LIR_TMAP_TF32)
+        return v & 0x80000000u;
+    if (type == LIR_TMAP_F32_FTZ || exponent == 0x7f800000u)
+        return v;
+    return (v + 0xfffu + (v >> 13 & 1u)) & ~0x1fffu;
+}
+
 /* Elements between global memory and a line as shared memory has it. */
 static void read_units(const struct copy *c, uint8_t *line, const uint8_t *from, uint32_t n)
 {
@@ -80,11 +93,12 @@ static void read_units(const struct copy *c, uint8_t *line, const uint8_t *from,
             memcpy(line + k * u.shared, from + k * u.global, u.global);
             memset(line + k * u.shared + u.global, 0, u.shared - u.global); /* ISA: not initialised */
         }
-    if (c->map->type == LIR_TMAP_F32_FTZ || c->map->type == LIR_TMAP_TF32_FTZ)
+    const unsigned type = c->map->type;
+    if (type == LIR_TMAP_F32_FTZ || type == LIR_TMAP_TF32 || type == LIR_TMAP_TF32_FTZ)
         for (uint32_t k = 0; k < n; k++) {
             uint32_t v;
             memcpy(&v, line + 4 * k, 4);
-            v = v & 0x7f800000u ? v : v & 0x80000000u;
+            v = loaded_float(type, v);
             memcpy(line + 4 * k, &v, 4);
         }
 }
