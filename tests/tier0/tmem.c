@@ -45,9 +45,9 @@ static void shape(unsigned s, unsigned x, bool pack)
             else if (s == 3)
                 row = l / 4 + (r & 2 ? 8 : 0), col = (r >> 2) * 8 + l % 4 * 2 + (r & 1);
             else if (s == 4)
-                row = l % 16, col = r + (l >= 16 ? 64 : 0);
+                row = l % 16;
             row += t / 32 * 32 + (upper ? 16 : 0);
-            const uint32_t low = row * 1000 + 2 + (pack ? 2 * col : col),
+            const uint32_t low = row * 1000 + 2 + (pack ? 2 * col : col) + (s == 4 && l >= 16 ? 64 : 0),
                            want = pack ? (low & 0xffff) | (low + 1) << 16 : low;
             bad += result[t * 128 + r] != want;
         }
@@ -178,7 +178,7 @@ int main(void)
     for (unsigned s = 0; s < 5; s++) {
         shape(s, s == 3 ? 8 : 16, false);
         shape(s, 1, false);
-        shape(s, s == 3 ? 4 : 8, s != 4);
+        shape(s, s == 3 ? 4 : 8, true);
     }
     reduced("min.u32", 'u', false, false, false);
     reduced("max.u32", 'u', true, false, false);

@@ -77,17 +77,21 @@ static void take_columns(struct t0_warp *w, const struct lir_insn *i, const stru
     t->used &= ~(mask << at);
 }
 
-/* Where register r of a lane lies in shape x->p[1], as the ISA's figures and CuTe's TMEM layouts have it. */
-static void find_cell(const struct lir_tile *x, unsigned lane, unsigned r, unsigned split, unsigned *row,
-                      unsigned *column)
+/* Where register r of a lane lies in shape x->p[1], as the ISA's figures and CuTe's TMEM layouts have it. Packed
+ * registers are of two columns each; what lies between both halves of .16x32bx2 is in columns all the same. */
+static void find_cell(const struct lir_tile *x, unsigned lane, unsigned r, unsigned *row, unsigned *column)
 {
     switch (x->p[1]) {
     case LIR_TM_32X32: *row = lane, *column = r; break;
     case LIR_TM_16X64: *row = lane / 4 + lane % 2 * 8, *column = 2 * r + lane / 2 % 2; break;
     case LIR_TM_16X128: *row = lane / 4 + r % 2 * 8, *column = r / 2 * 4 + lane % 4; break;
     case LIR_TM_16X256: *row = lane / 4 + r / 2 % 2 * 8, *column = r / 4 * 8 + lane % 4 * 2 + r % 2; break;
-    default: *row = lane % 16, *column = r + (lane / 16 ? split : 0);
+    default: *row = lane % 16, *column = r;
     }
+    if (x->p[0] & LIR_TM_PACKED)
+        *column *= 2;
+    if (x->p[1] == LIR_TM_16X32X2 && lane / 16)
+        *column += x->p[3];
 }
 
 /* Of two words the one that tcgen05.ld.red keeps; NaNs as min and max have them. */
@@ -134,7 +138,7 @@ static void tell_transfer(struct t0_warp *w, const struct lir_insn *i, const str
                                .async = store ? T0_STORING : T0_LOADING};
     for (unsigned half = 0; half < 1u + (full || halves); half++) {
         t.lane = first + (full ? 16 * half : 0);
-        t.column = at + (halves && half ? x->p[3] * packed : 0);
+        t.column = at + (halves && half ? x->p[3] : 0);
         t0_tools_tensor(w, i, lead, &t);
     }
 }
@@ -156,9 +160,9 @@ static void transfer(struct t0_warp *w, const struct lir_insn *i, const struct l
         uint32_t *reg = T0_U32(w, t0_tile_row(w, x, 1 + r));
         for (unsigned l = 0; l < LIR_LANES; l++) {
             unsigned row, column;
-            find_cell(x, l, r, x->p[3], &row, &column);
+            find_cell(x, l, r, &row, &column);
             row += first;
-            column = at + (packed ? 2 * column : column);
+            column += at;
             if (row >= T0_TENSOR_LANES || column + packed >= T0_TENSOR_COLUMNS)
                 t0_raise_text(w, i, T0_FAULT_ADDRESS, lead, "address outside tensor memory");
             uint32_t *c = &t->cell[row][column];
