@@ -1,6 +1,6 @@
 /* Kernels with one race, one read of what nobody wrote, or one wrong use of a barrier each, and the same without it,
  * for the tools racecheck, initcheck and synccheck of `cumu memcheck`; and as tool `tcgen05` those for racecheck that
- * ask for a device of 10.0.
+ * ask for a device of 10.0, as `unallocated` those for memcheck that do.
  * usage: hazards list TOOL    name, tab, what is reported, a line each
  *        hazards wrong TOOL   all wrong kernels of a tool: prints "done"
  *        hazards one NAME     one of them
@@ -153,7 +153,17 @@ struct test {
 #define FILLED "tcgen05.wait::st.sync.aligned;\n"
 #define COMMIT "@%p1 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r9];\n"
 #define STORE A "@!%p1 st.shared.u32 [%r3], 5;\n"
-#define FREE "\n" SYNC "@%p2 bra END;\ntcgen05.dealloc.cta_group::1.sync.aligned.b32 %r10, 32;"
+#define DEALLOC "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r10, 32;\n"
+#define FREE_AT(place) "\n" SYNC "@%p2 bra END;\n" place DEALLOC
+#define FREE FREE_AT("")
+#define DONE COMMIT "DONE:\nmbarrier.test_wait.parity.shared.b64 %p3, [%r9], 0;\n@!%p3 bra DONE;\n"
+#define SECOND_WARP "setp.eq.u32 %p3, %r1, 32;\n"
+#define SECOND_DONE \
+    SECOND_WARP "@%p3 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r9];\nBOTH:\n" \
+                "mbarrier.test_wait.parity.shared.b64 %p3, [%r9], 1;\n@!%p3 bra BOTH;\n"
+#define NEXT_COLUMNS "add.u32 %r10, %r10, 32;\n"
+#define THESE_COLUMNS "sub.u32 %r10, %r10, 32;\n"
+#define TENSOR_INVALID(kind, n) "Invalid __tensor__ " kind " of " #n " columns"
 
 static const struct test fixed[] = {
     /* shared memory */
@@ -214,11 +224,11 @@ static const struct test fixed[] = {
        "ld.shared.u32 %r6, [s+16];",
      1, 64, SM_100A},
     {"tcgen05", "mma_of_what_is_stored", "Error: " RACE("Write", "Read"), TENSOR_MEMORY STORE MULTIPLY FREE,
-     TENSOR_MEMORY STORE SYNC MULTIPLY FREE, 1, 128, SM_100A},
+     TENSOR_MEMORY STORE SYNC MULTIPLY DONE FREE, 1, 128, SM_100A},
     {"tcgen05", "mma_overwritten", "Error: " RACE("Write", "Read"), TENSOR_MEMORY MULTIPLY COMMIT SYNC STORE FREE,
      TENSOR_MEMORY MULTIPLY COMMIT COPIED_TO_SHARED STORE FREE, 1, 128, SM_100A},
     {"tcgen05", "cp_of_what_is_stored", "Error: " RACE("Write", "Read"), TENSOR_MEMORY STORE COPY_IN FREE,
-     TENSOR_MEMORY STORE SYNC COPY_IN FREE, 1, 128, SM_100A},
+     TENSOR_MEMORY STORE SYNC COPY_IN DONE FREE, 1, 128, SM_100A},
     {"tcgen05", "cp_overwritten", "Error: " RACE("Write", "Read"), TENSOR_MEMORY COPY_IN COMMIT SYNC STORE FREE,
      TENSOR_MEMORY COPY_IN COMMIT COPIED_TO_SHARED STORE FREE, 1, 128, SM_100A},
     /* tensor memory: what is only started there, and what runs in the order of issue */
@@ -227,16 +237,28 @@ static const struct test fixed[] = {
     {"tcgen05", "cp_read_early", TENSOR_RACE("Write", "Read"), TENSOR_MEMORY A CP COMMIT SYNC B LOAD FREE,
      TENSOR_MEMORY A CP MMA("%p1") COMMIT COPIED_TO_SHARED B LOAD FREE, 1, 128, SM_100A},
     {"tcgen05", "ld_overwritten", TENSOR_RACE("Write", "Read"), TENSOR_MEMORY B LOAD SYNC A MMA("%p1") FREE,
-     TENSOR_MEMORY B LOAD LOADED SYNC A MMA("%p1") FREE, 1, 128, SM_100A},
+     TENSOR_MEMORY B LOAD LOADED SYNC A MMA("%p1") DONE FREE, 1, 128, SM_100A},
     {"tcgen05", "st_overwritten", TENSOR_RACE("Write", "Write"), TENSOR_MEMORY A FILL SYNC B MMA("%p1") FREE,
-     TENSOR_MEMORY A FILL FILLED SYNC B MMA("%p1") FREE, 1, 128, SM_100A},
+     TENSOR_MEMORY A FILL FILLED SYNC B MMA("%p1") DONE FREE, 1, 128, SM_100A},
     {"tcgen05", "st_read_early", TENSOR_RACE("Write", "Read"), TENSOR_MEMORY A FILL B LOAD FREE,
-     TENSOR_MEMORY A FILL FILLED B LOAD FREE, 1, 128, SM_100A},
+     TENSOR_MEMORY A FILL FILLED B LOAD LOADED FREE, 1, 128, SM_100A},
     {"tcgen05", "st_without_barrier", TENSOR_RACE("Write", "Write"), TENSOR_MEMORY A FILL FILLED B MMA("%p1") FREE,
-     TENSOR_MEMORY A FILL FILLED SYNC B MMA("%p1") FREE, 1, 128, SM_100A},
-    {"tcgen05", "mma_of_two", TENSOR_RACE("Write", "Write"),
-     TENSOR_MEMORY A MMA("%p1") "setp.eq.u32 %p3, %r1, 32;\n" B MMA("%p3") FREE,
-     TENSOR_MEMORY A MMA("%p1") "setp.eq.u32 %p3, %r1, 32;\n" SYNC B MMA("%p3") FREE, 1, 128, SM_100A},
+     TENSOR_MEMORY A FILL FILLED SYNC B MMA("%p1") DONE FREE, 1, 128, SM_100A},
+    {"tcgen05", "mma_of_two", TENSOR_RACE("Write", "Write"), TENSOR_MEMORY A MMA("%p1") SECOND_WARP B MMA("%p3") FREE,
+     TENSOR_MEMORY A MMA("%p1") SECOND_WARP SYNC B MMA("%p3") DONE SYNC SECOND_DONE FREE, 1, 128, SM_100A},
+    {"tcgen05", "free_while_read", TENSOR_RACE("Write", "Read"), TENSOR_MEMORY B LOAD FREE_AT(A),
+     TENSOR_MEMORY B LOAD LOADED FREE_AT(A), 1, 128, SM_100A},
+    {"tcgen05", "free_while_written", TENSOR_RACE("Write", "Write"), TENSOR_MEMORY A MMA("%p1") FREE_AT(B),
+     TENSOR_MEMORY A MMA("%p1") DONE FREE_AT(B), 1, 128, SM_100A},
+    {"unallocated", "load_not_allocated", TENSOR_INVALID("read", 2),
+     TENSOR_MEMORY NEXT_COLUMNS A LOAD LOADED THESE_COLUMNS FREE, TENSOR_MEMORY A LOAD LOADED FREE, 1, 128, SM_100A},
+    {"unallocated", "store_freed", TENSOR_INVALID("write", 2), TENSOR_MEMORY "@!%p2 " DEALLOC SYNC A FILL FILLED,
+     TENSOR_MEMORY A FILL FILLED FREE, 1, 128, SM_100A},
+    {"unallocated", "mma_not_allocated", TENSOR_INVALID("write", 8),
+     TENSOR_MEMORY NEXT_COLUMNS A MMA("%p1") DONE THESE_COLUMNS FREE, TENSOR_MEMORY A MMA("%p1") DONE FREE, 1, 128,
+     SM_100A},
+    {"unallocated", "cp_not_allocated", TENSOR_INVALID("write", 4),
+     TENSOR_MEMORY NEXT_COLUMNS A CP DONE THESE_COLUMNS FREE, TENSOR_MEMORY A CP DONE FREE, 1, 128, SM_100A},
     {"racecheck", "atomic_and_read", "Error: " RACE("Atomic", "Read"),
      A "red.shared.add.u32 [s], 1;\n" B "ld.shared.u32 %r6, [s];",
      A "red.shared.add.u32 [s], 1;\n" SYNC B "ld.shared.u32 %r6, [s];", 1, 64, 0},

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { UNIT = 32 /* columns are given out by these */ };
-
 _Noreturn static void refuse(struct t0_warp *w, const struct lir_insn *i, const char *why)
 {
     t0_raise_text(w, i, T0_FAULT_INSTRUCTION, (unsigned)__builtin_ctz(w->l.mask), why);
@@ -21,9 +19,9 @@ void t0_tensor_clear(uint8_t *shared)
 
 static unsigned units_of(struct t0_warp *w, const struct lir_insn *i, uint32_t columns)
 {
-    if (columns < UNIT || columns > T0_TENSOR_COLUMNS || columns & (columns - 1))
+    if (columns < T0_TENSOR_UNIT || columns > T0_TENSOR_COLUMNS || columns & (columns - 1))
         refuse(w, i, "columns of tensor memory: a power of two from 32 to 512");
-    return columns / UNIT;
+    return columns / T0_TENSOR_UNIT;
 }
 
 /* Whether another warp of the block may give columns back: it has not ended and does not wait for this one. */
@@ -50,10 +48,10 @@ static void give_columns(struct t0_warp *w, const struct lir_insn *i, const stru
         t0_raise(w, i, T0_FAULT_SHARED, lane, to);
     for (unsigned k = 0; k + n <= 16; k += n)
         if (!(t->used >> k & mask)) {
-            const uint32_t address = k * UNIT;
+            const uint32_t address = k * T0_TENSOR_UNIT;
             t->used |= mask << k;
             if (w->block->grid->watch)
-                t0_tools_tensor_given(w, t0_tile_own_rank(w), address, n * UNIT);
+                t0_tools_tensor_given(w, t0_tile_own_rank(w), address, n * T0_TENSOR_UNIT);
             memcpy(p, &address, 4);
             T0_PRED(w, t0_tile_row(w, x, 2)) |= w->l.mask;
             return;
@@ -64,16 +62,27 @@ static void give_columns(struct t0_warp *w, const struct lir_insn *i, const stru
                       "tcgen05.alloc: the block has no such columns of tensor memory left, and nobody gives any back");
 }
 
+/* Whoever gives columns back comes behind all that uses them. */
+static void tell_free(struct t0_warp *w, const struct lir_insn *i, unsigned lane, unsigned column, unsigned columns)
+{
+    struct t0_tensor_part t = {
+        .rank = t0_tile_own_rank(w), .column = column, .columns = columns, .kind = T0_WRITES, .async = T0_AT_ONCE};
+    for (; t.lane < T0_TENSOR_LANES; t.lane += 16)
+        t0_tools_tensor(w, i, lane, &t);
+}
+
 /* Columns that nobody holds may be given back again, as CUTLASS's example 112 has it done by four warps; of what is
  * held in part, the program and this disagree. */
 static void take_columns(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x, unsigned lane)
 {
     struct t0_tensor *t = t0_tensor_of(w, t0_tile_own_rank(w));
-    const unsigned n = units_of(w, i, t0_tile_u32(w, x, 1, lane)), at = t0_tile_u32(w, x, 0, lane) / UNIT;
+    const unsigned n = units_of(w, i, t0_tile_u32(w, x, 1, lane)), at = t0_tile_u32(w, x, 0, lane) / T0_TENSOR_UNIT;
     const uint32_t mask = n == 16 ? 0xffff : (1u << n) - 1;
     const uint32_t held = at + n <= 16 ? t->used >> at & mask : 0;
     if (at + n > 16 || (held && held != mask))
         refuse(w, i, "tcgen05.dealloc of columns that were not allocated");
+    if (held && w->block->grid->watch)
+        tell_free(w, i, lane, at * T0_TENSOR_UNIT, n * T0_TENSOR_UNIT);
     t->used &= ~(mask << at);
 }
 

@@ -45,7 +45,7 @@ static inline uint64_t t0_tile_pair(const struct t0_warp *w, uint64_t address, u
 }
 
 /* Tensor memory of a block, which lies behind its shared memory. */
-enum { T0_TENSOR_LANES = 128, T0_TENSOR_COLUMNS = 512 };
+enum { T0_TENSOR_LANES = 128, T0_TENSOR_COLUMNS = 512, T0_TENSOR_UNIT = 32 /* columns are given out by these */ };
 struct t0_tensor {
     uint32_t used; /* columns given out, by 32 */
     uint32_t pad[15];

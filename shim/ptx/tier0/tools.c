@@ -436,6 +436,8 @@ void t0_tools_heard(struct t0_warp *w, unsigned lane, uint64_t barrier, enum t0_
 
 void t0_tools_tensor(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_tensor_part *t)
 {
+    if (tools_of(w) & T0_MEMCHECK)
+        t0_watch_tensor(w, i, lane, t);
     if (tools_of(w) & T0_RACECHECK)
         t0_race_tensor(w, i, lane, t);
 }

@@ -62,7 +62,9 @@ void t0_tools_waited(struct t0_warp *w, uint32_t lanes); /* for the cluster's ba
 void t0_tools_exit(struct t0_warp *w);
 /* The mbarrier at this address of shared memory hears of what the lane has started. */
 void t0_tools_heard(struct t0_warp *w, unsigned lane, uint64_t barrier, enum t0_async what);
+/* An access of tensor memory. It ends here where memcheck knows that nobody has allocated all of its columns. */
 void t0_tools_tensor(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_tensor_part *t);
+void t0_watch_tensor(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_tensor_part *t);
 void t0_tools_tensor_given(struct t0_warp *w, unsigned rank, unsigned column, unsigned columns); /* by alloc */
 void t0_tools_handlers(t0_handler *table[LIR_NOPS]); /* what is neither an access nor a collective */
 

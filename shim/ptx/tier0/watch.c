@@ -480,6 +480,29 @@ bool t0_watch_piece(struct t0_warp *w, const struct lir_insn *i, unsigned lane, 
     return true;
 }
 
+void t0_watch_tensor(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_tensor_part *t)
+{
+    const struct t0_watch *watch = w->block->grid->watch;
+    const uint32_t used = t0_tensor_of(w, t->rank)->used, address = t->lane << 16 | t->column;
+    unsigned column = t->column, end = t->column + t->columns;
+    char title[80], where[80];
+    struct t0_finding f = {
+        .tool = T0_MEMCHECK, .fatal = true, .title = title, .places = 1, .note = {where}, .notes = 1};
+    if (end > T0_TENSOR_COLUMNS)
+        return;
+    while (column < end && used >> column / T0_TENSOR_UNIT & 1)
+        column = (column | (T0_TENSOR_UNIT - 1)) + 1;
+    if (column >= end)
+        return;
+    snprintf(title, sizeof title, "Invalid __tensor__ %s of %u columns", t->kind == T0_READS ? "read" : "write",
+             t->columns);
+    snprintf(where, sizeof where, "Address 0x%x: column %u is not allocated", address, column);
+    t0_place_of(w, i, lane, &f.at[0].place);
+    if (!w->block->again)
+        watch->report(watch->ctx, &f);
+    t0_raise(w, i, T0_FAULT_ADDRESS, lane, address);
+}
+
 void t0_watch_free(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t address)
 {
     const struct t0_watch *watch = w->block->grid->watch;
