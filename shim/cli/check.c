@@ -9,6 +9,7 @@
 #include "compile/progress.h"
 
 #include <fcntl.h>
+#include <gelf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,18 @@ struct reading {
     bool again; /* device code only */
 };
 
+/* Why imports and device code, which are found by sections, would not be seen; NULL: they are. */
+static const char *hides_sections(struct check_report *r, Elf *elf)
+{
+    size_t n;
+    GElf_Ehdr h;
+    if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &h) || (elf_getshdrnum(elf, &n) == 0 && n))
+        return NULL;
+    r->hidden = true;
+    return h.e_shoff ? "is cut off: its section headers lie beyond its end"
+                     : "has no section headers, by which check sees what a file needs";
+}
+
 /* name: what the file is called in the report. */
 static void read_object(struct check_report *r, const struct reading *in, const char *path, const char *name)
 {
@@ -116,6 +129,9 @@ static void read_object(struct check_report *r, const struct reading *in, const 
     (void)elf_version(EV_CURRENT);
     Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
     if (elf) {
+        const char *why = in->again ? NULL : hides_sections(r, elf);
+        if (why)
+            check_fatal(r, "%s %s", name, why);
         if (!in->again) {
             check_imports(r, in->c, path, name, elf);
             check_strings(r, elf);
@@ -176,6 +192,7 @@ static void check_file(struct session *s, const struct check_inputs *in, const s
     bool library = in->many || access(path, X_OK) != 0 || strstr(base ? base : path, ".so");
     const char *why = cumu_program_refusal(path, library);
     const bool code = why && !in->many && check_device_code(&r, path, file->name);
+    r.hidden = why && !code && strncmp(why, CUMU_TRUNCATED, strlen(CUMU_TRUNCATED)) == 0;
     if (why && !code)
         check_fatal(&r, "%s", why);
     else if (!code && !cumu_closure_read(&c, path, folders ? folders : env, cumu_has_facade))
@@ -190,7 +207,7 @@ static void check_file(struct session *s, const struct check_inputs *in, const s
         cumu_progress_line("%s", "");
     if (r.nomem)
         (void)cumu_fail(0, "out of memory; the report of %s is not complete", r.program);
-    if (!in->many || uses_cuda(&r)) {
+    if (!in->many || uses_cuda(&r) || r.hidden) {
         check_print(&r, s->format, s->printed++ == 0);
         s->totals.verdicts[check_verdict(&r)]++;
     } else

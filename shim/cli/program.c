@@ -103,7 +103,7 @@ static const char *refuse_elf(int fd, bool library)
     if (e.ident[EI_CLASS] != ELFCLASS64)
         return "a 32-bit program; CUDA and cumu serve 64-bit programs only, so build it for x86-64";
     if (pread(fd, &e, sizeof e, 0) < (ssize_t)sizeof e || e.ident[EI_DATA] != ELFDATA2LSB)
-        return "a truncated or foreign ELF file";
+        return CUMU_TRUNCATED " or foreign ELF file";
     if (e.h.e_machine != MACHINE_HERE)
         return "built for another machine; `uname -m` names this one, and `file` the program's";
     if (e.h.e_type != ET_EXEC && e.h.e_type != ET_DYN)
@@ -111,11 +111,15 @@ static const char *refuse_elf(int fd, bool library)
     if (e.h.e_phentsize != sizeof(Elf64_Phdr))
         return "an ELF file with a damaged header";
     bool dynamic = false, loader = false;
+    struct stat st;
+    const uint64_t size = fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
     for (unsigned i = 0; i < e.h.e_phnum; i++) {
         Elf64_Phdr ph;
         off_t at = (off_t)(e.h.e_phoff + (Elf64_Off)i * sizeof ph);
         if (pread(fd, &ph, sizeof ph, at) != (ssize_t)sizeof ph)
-            return "a truncated ELF file";
+            return CUMU_TRUNCATED " ELF file";
+        if (ph.p_type == PT_LOAD && (ph.p_offset > size || ph.p_filesz > size - ph.p_offset))
+            return CUMU_TRUNCATED " ELF file: a segment goes beyond its end";
         dynamic |= ph.p_type == PT_DYNAMIC;
         loader |= ph.p_type == PT_INTERP;
         if (ph.p_type == PT_INTERP && of_musl(fd, &ph))

@@ -19,6 +19,7 @@ int cumu_program_file(char path[PATH_MAX], const char *name);
 bool cumu_program_is_script(const char *path);
 /* Why the dynamic linker would not preload anything into this ELF file, or NULL. For a shared object
  * (library = true) an entry point is not asked for. */
+#define CUMU_TRUNCATED "a truncated" /* begins with it where the file is cut off */
 const char *cumu_program_refusal(const char *image, bool library);
 
 #endif

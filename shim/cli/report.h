@@ -73,6 +73,7 @@ struct check_report {
     size_t nstrings;       /* owned copies that outlive the closure's files */
     const char *unreached; /* first library without kernels whose own runtime cumu does not know; NULL for none */
     char *fatal;           /* first reason why it will not run */
+    bool hidden;           /* a file is cut off or has no sections: what is said of it is not all */
     unsigned gaps;
     bool nomem;
     const struct check_target *target; /* the architecture that is asked about; NULL: none */

@@ -10,9 +10,21 @@ cp "$corpus/elf/small.so" "$tmp/tree/sub/small.so"
 ln -s .. "$tmp/tree/sub/loop"
 head -c 100 "$fix/vectoradd" >"$tmp/tree/sub/cut"
 check "check of a folder, a loop of links in it" 2 '^program +.*/tree/b$' '^program +.*/tree/sub/small\.so$' \
-    '^files +1 will run, 0 with gaps, 1 will not run; 2 without CUDA$' -- "$cumu" check "$tmp/tree"
-check "check, tsv: the total of a folder" 2 "$(printf '^total\twill not run\t1\t0\t1\t2\t0$')" -- \
+    '^program +.*/tree/sub/cut$' '^files +1 will run, 0 with gaps, 2 will not run; 1 without CUDA$' -- "$cumu" check "$tmp/tree"
+check "check, tsv: the total of a folder" 2 "$(printf '^total\twill not run\t1\t0\t2\t1\t0$')" -- \
     "$cumu" check --format tsv "$tmp/tree"
+# What is cut off, as by a download, has no say in what it needs.
+size=$(wc -c <"$fix/vectoradd")
+for part in 2 4 9; do
+    head -c "$((size * part / 10))" "$fix/vectoradd" >"$tmp/part"
+    check "check of $part tenths of a program" 2 '^verdict +will not run: .*(a truncated ELF file|is cut off)' -- "$cumu" check "$tmp/part"
+done
+head -c "$((size - 100))" "$fix/vectoradd" >"$tmp/part"
+check "check of a program without its last section headers" 2 'will not run: .* is cut off: its section headers' -- \
+    "$cumu" check "$tmp/part"
+{ head -c 40 "$fix/vectoradd"; printf '\0\0\0\0\0\0\0\0'; tail -c +49 "$fix/vectoradd" | head -c 12; printf '\0\0\0\0'
+  tail -c +65 "$fix/vectoradd"; } >"$tmp/part"
+check "check of a program without section headers" 2 'will not run: .* has no section headers' -- "$cumu" check "$tmp/part"
 check "check of an empty folder" 126 'no ELF file' -- "$cumu" check "$tmp/empty"
 check "check names libraries that are opened later" 2 '^opens +libcublas\.so\.12: (facade|missing)$' -- \
     "$cumu" check "$corpus/elf/small.so"
