@@ -341,6 +341,20 @@ static void read_loose(struct ptx_parser *p, const struct ptx_opcode *oc, struct
         ptx_make_vec(p, &in->src[in->nsrc++], rest, n);
 }
 
+/* There are 16 barriers, for whole warps; who arrives without waiting says for how many. */
+static void check_barrier(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in)
+{
+    const struct ptx_opnd *number = &in->src[0], *threads = &in->src[1];
+    if ((in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER) || in->sub == PTX_SUB_WARP_SYNC ||
+        in->scope == PTX_SCOPE_CLUSTER)
+        return;
+    if (in->nsrc > 0 && number->kind == PTX_O_IMM && (uint64_t)number->imm > 15)
+        ptx_bad_operand(p, t, in, "barriers have the numbers 0 to 15");
+    if (in->nsrc > 1 && threads->kind == PTX_O_IMM &&
+        (threads->imm % 32 || (!threads->imm && in->sub == PTX_SUB_ARRIVE)))
+        ptx_bad_operand(p, t, in, "the threads of a barrier are whole warps");
+}
+
 /* Reads operands along the letters of the opcode's pattern (opinfo.def). */
 void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct ptx_instr *in)
 {
@@ -385,6 +399,7 @@ void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct
     }
     if (!ptx_is(l, ';'))
         ptx_bad_operand(p, &l->tok, in, ptx_is(l, ',') ? "too many operands" : "expected ';'");
+    check_barrier(p, &l->tok, in);
     if (in->op == PTX_OP_ELECT && in->ndst < 2)
         ptx_bad_operand(p, &l->tok, in, "lacks the predicate of who is elected");
 }
