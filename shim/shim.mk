@@ -138,7 +138,7 @@ $(foreach m,maths $(MATHS),$B/obj/host/$m/%.o): BASE += -fno-omit-frame-pointer 
 $(sort $(foreach m,$(MATHS),$(call maths_obj,$m))): shim/shim.mk
 # Loops of its own, written for the vectoriser. Random numbers are the same on every CPU: no fused operations.
 # Shadows are read lane by lane.
-$(patsubst %,$B/obj/ptx/tier0/%.o,race race_clock race_shared race_tensor race_event race_global race_page race_visit tools watch) $B/obj/ptx/tier1/exec/race.o: OPT := $(if $(SAN),$(OPT),-O3 $(SYMBOLS))
+$(patsubst %,$B/obj/ptx/tier0/%.o,race race_clock race_shared race_tensor race_event race_global race_page race_report race_visit tools watch) $B/obj/ptx/tier1/exec/race.o: OPT := $(if $(SAN),$(OPT),-O3 $(SYMBOLS))
 $B/obj/host/murand/%.o: OPT := $(if $(SAN),$(OPT),-O3 $(SYMBOLS)) -fno-math-errno -fno-trapping-math -ffp-contract=off
 $B/obj/host/musparse/%.o $B/obj/host/mudnn/%.o: OPT := $(if $(SAN),$(OPT),-O3 $(SYMBOLS)) -fno-math-errno -fno-trapping-math
 

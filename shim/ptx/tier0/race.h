@@ -3,7 +3,7 @@
  * what synchronises handles whole vectors. Shared memory is held to the threads of a cluster (race.c, race_clock.c),
  * global memory to those and to the other blocks of the launch (race_global.c), and to the launches, copies and fills
  * of other streams (race_history.c). All err on the side of silence: atomics and volatile accesses order whatever uses
- * the same word, collectives order their lanes. */
+ * the same word, collectives order their lanes. race_report.c tells what was found. */
 #ifndef CUMU_PTX_TIER0_RACE_H
 #define CUMU_PTX_TIER0_RACE_H
 
@@ -28,7 +28,7 @@ struct race_hazard {
     bool same;              /* both write, and the same value */
     bool global, tensor;    /* neither: shared memory */
 };
-/* Enters hazards of some bytes. */
+/* race_report.c: enters hazards of some bytes. */
 void t0_race_found(struct t0_race *r, const struct race_hazard *h);
 
 /* ---- a cluster, or a block without one: on one thread of the host ------------------------------- */

@@ -256,33 +256,42 @@ static bool join_gone(struct race_clocks *c, struct race_vector *v)
     return true;
 }
 
-/* The threads wait for each other: each knows then what one of them knew, and what was left at the barrier. Most
- * often they share a vector already, which nobody else has: that is changed in place. */
+/* One vector in the hands of these threads alone, with what each of them knows if they join. Most often they share one
+ * already, which nobody else has. NULL: memory ran out. */
+static struct race_vector *share(struct race_clocks *c, const uint32_t *thread, uint32_t count, bool joins)
+{
+    struct race_vector *v = c->know[thread[0]];
+    const struct race_vector *last = v;
+    bool alike = true;
+    for (uint32_t k = 1; k < count && alike; k++)
+        alike = c->know[thread[k]] == v;
+    if (alike && v->refs == count)
+        return v;
+    if (!(v = copy(c, v)))
+        return NULL;
+    for (uint32_t k = 1; k < count && joins; k++) {
+        const struct race_vector *next = c->know[thread[k]];
+        if (next != last)
+            join(c, v, next);
+        last = next;
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        drop(c, c->know[thread[k]]);
+        c->know[thread[k]] = v;
+    }
+    v->refs = count;
+    return v;
+}
+
+/* The threads wait for each other: each knows then what one of them knew, and what was left at the barrier. */
 bool race_meet(struct race_clocks *c, const uint32_t *thread, uint32_t count, bool with_gone, uint32_t barrier)
 {
     if (!count)
         return true;
     const bool everybody = with_gone && count == c->alive, joins = !everybody || c->slots > c->threads;
-    struct race_vector *v = c->know[thread[0]];
-    bool alike = true;
-    for (uint32_t k = 1; k < count && alike; k++)
-        alike = c->know[thread[k]] == v;
-    if (!alike || v->refs != count) {
-        const struct race_vector *last = v;
-        if (!(v = copy(c, v)))
-            return false;
-        for (uint32_t k = 1; k < count && joins; k++) {
-            const struct race_vector *next = c->know[thread[k]];
-            if (next != last)
-                join(c, v, next);
-            last = next;
-        }
-        for (uint32_t k = 0; k < count; k++) {
-            drop(c, c->know[thread[k]]);
-            c->know[thread[k]] = v;
-        }
-        v->refs = count;
-    }
+    struct race_vector *v = share(c, thread, count, joins);
+    if (!v)
+        return false;
     if (with_gone && joins && !join_gone(c, v))
         return false;
     if (barrier < c->barriers && c->arrived[barrier]) {
@@ -349,22 +358,6 @@ bool race_arrive(struct race_clocks *c, uint32_t thread, uint32_t barrier)
     return true;
 }
 
-/* Thread's vector, in the hands of these `count` threads alone, which follow it and share it. */
-static struct race_vector *own_together(struct race_clocks *c, const uint32_t *thread, uint32_t count)
-{
-    struct race_vector *v = c->know[thread[0]];
-    if (v->refs == count)
-        return v;
-    if (!(v = copy(c, v)))
-        return NULL;
-    for (uint32_t k = 0; k < count; k++) {
-        drop(c, c->know[thread[k]]);
-        c->know[thread[k]] = v;
-    }
-    v->refs = count;
-    return v;
-}
-
 bool race_meet_products(struct race_clocks *c, const uint32_t *thread, uint32_t count, uint32_t products,
                         uint32_t barrier)
 {
@@ -375,7 +368,7 @@ bool race_meet_products(struct race_clocks *c, const uint32_t *thread, uint32_t 
     for (uint32_t k = 0, n; k < count; k += n) {
         for (n = 1; k + n < count && c->know[thread[k + n]] == c->know[thread[k]];)
             n++;
-        struct race_vector *v = own_together(c, thread + k, n);
+        struct race_vector *v = share(c, thread + k, n, false); /* they do already */
         if (!v)
             return false;
         for (uint32_t t = 0; t < count; t++) {
