@@ -20,6 +20,7 @@ struct op {
     int global, guarded;
     unsigned bytes, vector, limit;             /* of an element, elements; threads below `limit` do it */
     unsigned shift, scale, add, flip, rotated; /* (((thread + rotated) >> shift) ^ flip) * scale + add */
+    unsigned mask;                             /* of WARP and SHUFFLE: lanes that meet */
 };
 static struct op op[OPS];
 static unsigned ops, threads;
@@ -62,17 +63,37 @@ static void draw_op(struct op *o, int atomics)
     o->add = draw(2) ? 0 : draw(64);
     o->flip = draw(3) ? 0 : 1u << draw(7);
     o->rotated = draw(3) ? 0 : draw(40);
+    o->mask = ~0u;
+}
+
+/* Some lanes of each warp meet, in place of all, and at two thirds of the block's barriers; what is drawn next is the
+ * same as without. */
+static void draw_masks(void)
+{
+    const uint64_t before = state;
+    for (unsigned k = 0; k < ops; k++) {
+        if (op[k].kind == BARRIER && draw(3))
+            op[k].kind = WARP;
+        if (op[k].kind == WARP)
+            op[k].mask = draw(2) ? 0xffffu << draw(17) : draw(65536) | draw(65536) << 16;
+    }
+    state = before;
 }
 
 /* ---- what races there are ---------------------------------------------------------------------- */
 
-/* Whether a barrier between the two ops orders them: of the block, or of their warp. */
+/* Whether what stands between the two ops orders them: a barrier of the block, or lanes of their warp that meet, from
+ * one to the other. */
 static int is_ordered(unsigned a, unsigned thread_a, unsigned b, unsigned thread_b)
 {
-    for (unsigned k = a; k < b; k++)
-        if (op[k].kind == BARRIER || ((op[k].kind == WARP || op[k].kind == SHUFFLE) && thread_a / 32 == thread_b / 32))
+    unsigned known = 1u << thread_a % 32;
+    for (unsigned k = a; k < b; k++) {
+        if (op[k].kind == BARRIER)
             return 1;
-    return 0;
+        if ((op[k].kind == WARP || op[k].kind == SHUFFLE) && op[k].mask & known)
+            known |= op[k].mask;
+    }
+    return thread_a / 32 == thread_b / 32 && known >> thread_b % 32 & 1;
 }
 
 static int is_access(const struct op *o) { return o->kind <= ATOMIC; }
@@ -150,7 +171,9 @@ static void put_op(const struct op *o, unsigned k)
         return;
     }
     if (o->kind == WARP) {
-        put("bar.warp.sync 0xffffffff;\n");
+        put("mov.u32 %%r3, 0x%x; shr.u32 %%r3, %%r3, %%r8; and.b32 %%r3, %%r3, 1; setp.ne.u32 %%p1, %%r3, 0;\n"
+            "@%%p1 bar.warp.sync 0x%x;\n",
+            o->mask, o->mask);
         return;
     }
     if (o->kind == SHUFFLE) {
@@ -194,7 +217,7 @@ static void run_kernel(const char *name, uint64_t memory)
     put(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry %s(.param .u64 p)\n{\n"
         ".reg .u32 %%r<9>; .reg .u32 %%x<4>; .reg .u64 %%d<4>; .reg .u64 %%a<2>; .reg .u16 %%h<4>; .reg .pred %%p<2>;\n"
         ".shared .align 16 .b8 s[%u];\nld.param.u64 %%a0, [p]; mov.u32 %%r1, %%tid.x; mov.u32 %%r2, %%ctaid.x;\n"
-        "mov.u32 %%r4, s;\nmov.u32 %%x0, %%r1; mov.u32 %%x1, 1; mov.u32 %%x2, %%r2; mov.u32 %%x3, 3;\n"
+        "mov.u32 %%r4, s; and.b32 %%r8, %%r1, 31;\nmov.u32 %%x0, %%r1; mov.u32 %%x1, 1; mov.u32 %%x2, %%r2; mov.u32 %%x3, 3;\n"
         "mov.u64 %%d0, 0; mov.u64 %%d1, 1; mov.u64 %%d2, 2; mov.u64 %%d3, 3;\n"
         "mov.u16 %%h0, 1; mov.u16 %%h1, 1; mov.u16 %%h2, 1; mov.u16 %%h3, 1;\n",
         name, SHARED);
@@ -233,6 +256,8 @@ int main(int argc, char **argv)
             draw_op(&op[n], atomics);
             op[n].guarded = (int)draw(2);
         }
+        if (k % 3 == 1)
+            draw_masks();
         if (!atomics)
             write_races(out, name);
         run_kernel(name, memory);
