@@ -448,7 +448,8 @@ static void put_collective(const struct step *s, unsigned k, enum defect d)
 static void put_named(unsigned k, enum defect d)
 {
     put_line(k, 1);
-    put("bar.sync %u, %u;\n", 1 + k, d != WRONG_COUNT ? threads : threads - 16);
+    /* in a register, as the front end refuses what is no whole warps */
+    put("mov.u32 %%r13, %u; bar.sync %u, %%r13;\n", d != WRONG_COUNT ? threads : threads - 16, 1 + k);
 }
 
 static void put_private(const struct step *s, unsigned k, enum defect d)
