@@ -53,6 +53,16 @@ static void bad_input(create_session *create)
     OK(create(&session, 1, options));
     IS(C(nvJitLinkAddFile)(session, NVJITLINK_INPUT_PTX, "/nonexistent.ptx"), NVJITLINK_ERROR_INVALID_INPUT);
     IS(C(nvJitLinkAddData)(session, NVJITLINK_INPUT_LTOIR, "x", 1, "x"), NVJITLINK_ERROR_LTO_NOT_ENABLED);
+    static const struct { /* the header of a fat binary, and that of its one image, LTO-IR for 7.0 */
+        uint32_t magic, versions;
+        uint64_t size;
+        uint32_t kind, header;
+        uint64_t padded;
+        uint32_t packed[2], version, arch;
+        uint64_t rest[4];
+        char image[8];
+    } lto = {0xBA55ED50u, 0x100001u, 72, 0x1010008u, 64, 8, {0, 0}, 0, 70, {0}, "\xed\x43\x4e\x7f"};
+    IS(C(nvJitLinkAddData)(session, NVJITLINK_INPUT_ANY, &lto, sizeof lto, "x"), NVJITLINK_ERROR_LTO_NOT_ENABLED);
     IS(C(nvJitLinkAddData)(session, NVJITLINK_INPUT_PTX, "junk\n", 5, "x"), NVJITLINK_ERROR_PTX_COMPILE);
     OK(C(nvJitLinkGetErrorLogSize)(session, &size));
     EXPECT(size > 1);

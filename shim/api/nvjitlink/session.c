@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "api/nvjitlink/nvjitlink.h"
 #include "core/resolve.h"
+#include "fatbin/fatbin.h"
 #include "wraps.h"
 
 #include <stdlib.h>
@@ -127,7 +128,7 @@ nvJitLinkResult wrap_nvJitLinkDestroy(void **handle)
 
 /* ---- inputs --------------------------------------------------------------------------------- */
 
-static nvJitLinkResult add_lto(struct cumu_jitlink *s, const void *data, size_t size, const char *name)
+static nvJitLinkResult add_lto(struct cumu_jitlink *s, int type, const void *data, size_t size, const char *name)
 {
     if (!s->lto)
         return NVJITLINK_ERROR_LTO_NOT_ENABLED;
@@ -145,10 +146,19 @@ static nvJitLinkResult add_lto(struct cumu_jitlink *s, const void *data, size_t 
         if (err)
             return err;
     }
-    return s->by->add(s->own, NVJITLINK_INPUT_LTOIR, data, size, name);
+    return s->by->add(s->own, type, data, size, name);
 }
 
-/* LTO-IR is told by its first word; the rest by cumu_link_add, whatever the type says: a cubin that
+/* A fat binary with LTO-IR and no PTX: what CUDA's `-dlto` and libraries that put kernels together at run time leave. */
+static bool carries_lto(const void *data, size_t size)
+{
+    struct fatbin_list l;
+    const bool carries = fatbin_list_make(&l, data, size, 0) == FATBIN_NO_PTX && l.nlto;
+    fatbin_list_free(&l);
+    return carries;
+}
+
+/* LTO-IR is told by its first word or a fat binary's table; the rest by cumu_link_add, whatever the type says: a cubin that
  * came from a facade is PTX. */
 static nvJitLinkResult add(struct cumu_jitlink *s, int type, const void *data, size_t size, const char *name)
 {
@@ -160,7 +170,9 @@ static nvJitLinkResult add(struct cumu_jitlink *s, int type, const void *data, s
     if (type == NVJITLINK_INPUT_INDEX) /* says which library members are needed; all are taken */
         return NVJITLINK_SUCCESS;
     if (type == NVJITLINK_INPUT_LTOIR || (size >= sizeof lto_magic && !memcmp(data, lto_magic, sizeof lto_magic)))
-        return add_lto(s, data, size, name);
+        return add_lto(s, NVJITLINK_INPUT_LTOIR, data, size, name);
+    if (carries_lto(data, size))
+        return add_lto(s, NVJITLINK_INPUT_FATBIN, data, size, name);
     return result_of(cumu_link_add(s->link, data, size));
 }
 
