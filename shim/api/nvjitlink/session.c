@@ -149,7 +149,7 @@ static nvJitLinkResult add_lto(struct cumu_jitlink *s, int type, const void *dat
     return s->by->add(s->own, type, data, size, name);
 }
 
-/* A fat binary with LTO-IR and no PTX: what CUDA's `-dlto` and libraries that put kernels together at run time leave. */
+/* A fat binary with LTO-IR and no PTX: what nvcc's -dlto leaves, for libraries that link kernels at run time. */
 static bool carries_lto(const void *data, size_t size)
 {
     struct fatbin_list l;
@@ -158,8 +158,8 @@ static bool carries_lto(const void *data, size_t size)
     return carries;
 }
 
-/* LTO-IR is told by its first word or a fat binary's table; the rest by cumu_link_add, whatever the type says: a cubin that
- * came from a facade is PTX. */
+/* LTO-IR is told by its first word or a fat binary's table; the rest by cumu_link_add, whatever the type says: a cubin
+ * that came from a facade is PTX. */
 static nvJitLinkResult add(struct cumu_jitlink *s, int type, const void *data, size_t size, const char *name)
 {
     static const unsigned char lto_magic[] = {0xed, 0x43, 0x4e, 0x7f};
