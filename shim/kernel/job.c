@@ -14,7 +14,7 @@
 #include "kernel/missed.h"
 
 enum {
-    LONG_TEXT = 200000,    /* bytes: takes longer than a process may wait at its end */
+    LONG_TEXT = 135000,    /* bytes: takes longer than a process may wait at its end */
     COMPILE_NS = 60000000, /* of any kernel, and of a byte of PTX: seen over 800 kernels, tests/bench/README.md */
     COMPILE_BYTE_NS = 30000,
     SHARE = 8 /* of that time, spent in the interpreter: worth it */

@@ -226,7 +226,8 @@ static void run_tier1(struct job *job, int n, enum way w, volatile int *now)
             continue;
         /* by seed as programs run it, checked, and with loops that share a header as one */
         const uint64_t seed = job[k].seed;
-        if (t1_emit_as(t[k].ptx, "k", t1_shape(job[k].block), isa, (seed ^ seed / 8) & 3, &text, &size, &diag)) {
+        if (t1_emit_as(t[k].ptx, "k", t1_shape(job[k].block), isa, ((seed ^ seed / 8) & 3) | T1_EMIT_WHOLE, &text,
+                       &size, &diag)) {
             snprintf(job[k].why[w], sizeof job[k].why[w], "%s: %s", diag.what, diag.msg);
             job[k].result[w] = -1;
             continue;

@@ -26,11 +26,11 @@ enum t1_isa t1_isa_here(void);
 const char *t1_isa_flags(enum t1_isa isa);
 /* Behind them for a text of that many bytes: large ones are compiled with fewer passes. */
 const char *t1_size_flags(size_t text);
-const char *t1_prelude(size_t *size); /* text in front of every kernel; not NUL-terminated */
+const char *t1_prelude(size_t *size); /* text in front of kernels, what each needs of it; not NUL-terminated */
 
 /* ---- emit/: PTX -> C text (in the shim) ------------------------------------------------------- */
 
-/* Complete text for one kernel with all functions it reaches, prelude included; *text is malloc'ed. The
+/* Complete text for one kernel with all functions it reaches and what it needs of the prelude; *text is malloc'ed. The
  * text depends on its arguments alone. Module variables are reached through struct t1_block's externs, in
  * the order of lir_image_extern of the image that lir_lower_kernel gives for the same kernel.
  * 0, or -1 with *diag naming what keeps the kernel on tier 0. */
@@ -41,7 +41,8 @@ enum {
     T1_EMIT_SHARED_HEADERS = 2, /* for tests: loops that share a header stay one loop (latch.c) */
     T1_EMIT_LINES = 4,          /* with the lines of the source, or of the PTX, for debuggers */
     T1_EMIT_WATCHED = 8,        /* for launches that are watched for wrong accesses (emit/watch.c) */
-    T1_EMIT_RACED = 16          /* and for races (emit/race.c); not both */
+    T1_EMIT_RACED = 16,         /* and for races (emit/race.c); not both */
+    T1_EMIT_WHOLE = 32          /* for tests: with all of the prelude, so that kernels can share it */
 };
 int t1_emit_as(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa, unsigned options,
                char **text, size_t *size, struct ptx_diag *diag);

@@ -129,6 +129,7 @@ struct t1_emit {
     bool checked, separate;                /* T1_EMIT_CHECKED; not T1_EMIT_SHARED_HEADERS */
     bool deep;                             /* calls handlers, which need more of a stack */
     bool matrices;                         /* uses prelude/matrix.h */
+    bool whole;                            /* T1_EMIT_WHOLE */
     const char *heading;                   /* of the kernel's text: qualifiers and name; NULL: the usual one */
     struct ptx_given given[T1_MOST_GIVEN]; /* what its second text assumes: stride.c */
     uint32_t ngiven;
@@ -173,6 +174,8 @@ void *t1_alloc(struct t1_emit *e, size_t count, size_t size); /* zeroed, lives a
 const char *t1_str(struct t1_emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void t1_put(struct t1_emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void t1_write(struct t1_emit *e, struct ptx_text *t, const char *s, size_t n);
+/* prelude.c: what of the prelude a kernel of that text needs. */
+void t1_put_prelude(struct t1_emit *e, const char *kernel, size_t size);
 
 /* loose.c: blocks that lanes run at different times */
 void t1_loosen(struct t1_emit *e, uint32_t header, uint32_t exit); /* a loop, and what its leavers do */

@@ -32,7 +32,7 @@ const char *t1_prelude(size_t *size)
  * (histogram: 1.5), and large texts spend their time elsewhere. T1_LARGE: stores lane by lane are called. */
 const char *t1_size_flags(size_t text)
 {
-    enum { LARGE = 160000 };
+    enum { LARGE = 94000 };
     return text > LARGE ? " -Og -DT1_LARGE" : "";
 }
 

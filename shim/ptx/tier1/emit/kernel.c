@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char t1_prelude_matrix[], t1_prelude_matrix_end[];
-
 enum { MAX_INSTRUCTIONS = 20000 }; /* beyond it the compiler takes minutes (mapping/facts/ptx.md N2) */
 
 uint32_t t1_reach(struct t1_emit *e, const struct ptx_func *f)
@@ -192,8 +190,6 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     t1_put(e, "T1_MAIN(t1_kernel)\n");
     t1_spread_lines(e);
     free(body.p);
-    size_t prelude_size;
-    const char *prelude = t1_prelude(&prelude_size);
     struct ptx_text all = e->text;
     e->text = (struct ptx_text){0};
     bool fibres = e->fibres || e->spins;
@@ -209,9 +205,7 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     t1_put(e, "#define T1_STACK %zu\n", stack_size(e, all.n));
     t1_put(e, "#define T1_KERNEL static %s void\n",
            fibres ? "__attribute__((noinline))" : "inline __attribute__((always_inline))");
-    t1_write(e, &e->text, prelude, prelude_size);
-    if (e->matrices)
-        t1_write(e, &e->text, t1_prelude_matrix, (size_t)(t1_prelude_matrix_end - t1_prelude_matrix));
+    t1_put_prelude(e, all.p, all.n);
     t1_write(e, &e->text, all.p, all.n);
     free(all.p);
     *text = e->text.p;
@@ -271,6 +265,7 @@ int t1_emit_as(const struct ptx_module *m, const char *kernel, enum t1_shape sha
     e->lines = options & T1_EMIT_LINES;
     e->watched = options & T1_EMIT_WATCHED;
     e->raced = options & T1_EMIT_RACED;
+    e->whole = options & T1_EMIT_WHOLE;
     e->image = image;
     e->np = isa == T1_AVX512 ? 2 : isa == T1_AVX2 ? 4 : 8;
     e->nl = 32 / e->np;

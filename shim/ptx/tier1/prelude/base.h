@@ -1,7 +1,8 @@
 /* Tier 1's prelude, first part: types, pieces, masks, loads and stores. It is prepended to every
  * kernel, so it includes nothing and stays small: a header of intrinsics alone costs more than most
  * kernels. A warp of 32 lanes is T1_P pieces of T1_N lanes of 32 bits; 64-bit values take 2 * T1_P
- * pieces. */
+ * pieces. Functions that a kernel does not need are left out (emit/prelude.c), which is why an item, or
+ * a macro's use, defines functions or types and not both, and begins in the first column. */
 typedef unsigned char uint8_t;
 typedef signed char int8_t;
 typedef unsigned short uint16_t;
