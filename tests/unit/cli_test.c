@@ -126,10 +126,11 @@ static void refusals(void)
     check(strstr(refusal(ELFCLASS32, EM_386, ET_EXEC, PT_INTERP, all, false), "32-bit"), "32-bit");
     check(strstr(refusal(ELFCLASS64, ELSEWHERE, ET_EXEC, PT_INTERP, all, false), "machine"), "machine");
     check(strstr(refusal(ELFCLASS64, HERE, ET_REL, PT_INTERP, all, false), "neither"), "object file");
-    check(strstr(refusal(ELFCLASS64, HERE, ET_EXEC, PT_LOAD, all, false), "static"), "static");
+    check(strstr(refusal(ELFCLASS64, HERE, ET_EXEC, PT_LOAD, all + 25, false), "static"), "static");
     check(strstr(refusal(ELFCLASS64, HERE, ET_DYN, PT_DYNAMIC, all, false), "static"), "static-pie");
     check(strstr(refusal(ELFCLASS64, HERE, ET_DYN, PT_DYNAMIC, all, true), "good"), "a shared object");
     check(strstr(refusal(ELFCLASS64, HERE, ET_DYN, PT_LOAD, all - 8, false), "truncated"), "cut off");
+    check(strstr(refusal(ELFCLASS64, HERE, ET_DYN, PT_LOAD, all + 24, true), "truncated"), "a segment cut off");
     check(strstr(refusal(ELFCLASS64, HERE, ET_DYN, PT_INTERP, all + 25, false), "musl"), "musl");
     check(cumu_program_refusal("/proc/self/exe", false) == NULL, "this very program");
     (void)refusal(ELFCLASS64, HERE, ET_DYN, PT_DYNAMIC, all, true);
