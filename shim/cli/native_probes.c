@@ -5,7 +5,7 @@
 /* %r1 gathers the results, %r2 is the generator, %r3 counts the rounds */
 #define BEGIN \
     ".version 8.4\n.target sm_90\n.address_size 64\n.visible .entry probe(.param .u64 out)\n{\n" \
-    ".reg .u32 %r<40>;\n.reg .u64 %d<12>;\n.reg .f32 %f<16>;\n.reg .f64 %e<6>;\n.reg .b16 %h<4>;\n" \
+    ".reg .b32 %r<40>;\n.reg .u64 %d<12>;\n.reg .f32 %f<16>;\n.reg .f64 %e<6>;\n.reg .b16 %h<4>;\n" \
     ".reg .pred %p<4>;\n" \
     ".shared .align 8 .b8 s[64];\nld.param.u64 %d0, [out];\ncvta.to.global.u64 %d0, %d0;\n" \
     "mov.u32 %r0, %tid.x;\nmul.wide.u32 %d1, %r0, 4;\nadd.u64 %d1, %d0, %d1;\nmov.u32 %r1, 0;\n" \
