@@ -3,13 +3,13 @@
 #include "cli/inputs.h"
 #include "cli/program.h"
 #include "cli/report.h"
+#include "cli/sections.h"
 #include "cli/view.h"
 #include "core/config.h"
 #include "compile/pack.h"
 #include "compile/progress.h"
 
 #include <fcntl.h>
-#include <gelf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,18 +110,6 @@ struct reading {
     bool again; /* device code only */
 };
 
-/* Why imports and device code, which are found by sections, would not be seen; NULL: they are. */
-static const char *hides_sections(struct check_report *r, Elf *elf)
-{
-    size_t n;
-    GElf_Ehdr h;
-    if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &h) || (elf_getshdrnum(elf, &n) == 0 && n))
-        return NULL;
-    r->hidden = true;
-    return h.e_shoff ? "is cut off: its section headers lie beyond its end"
-                     : "has no section headers, by which check sees what a file needs";
-}
-
 /* name: what the file is called in the report. */
 static void read_object(struct check_report *r, const struct reading *in, const char *path, const char *name)
 {
@@ -129,7 +117,8 @@ static void read_object(struct check_report *r, const struct reading *in, const 
     (void)elf_version(EV_CURRENT);
     Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
     if (elf) {
-        const char *why = in->again ? NULL : hides_sections(r, elf);
+        const char *why = in->again ? NULL : cumu_sections_hidden(elf);
+        r->hidden |= why != NULL;
         if (why)
             check_fatal(r, "%s %s", name, why);
         if (!in->again) {

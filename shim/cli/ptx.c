@@ -1,6 +1,7 @@
 /* cumu ptx: lists the device code in a file, extracts the PTX text, or shows what becomes of it. */
 #include "cli/cli.h"
 #include "cli/ptx_emit.h"
+#include "cli/sections.h"
 #include "core/file.h"
 #include "fatbin/fatbin.h"
 
@@ -74,6 +75,7 @@ static int scan(const char *path, struct dump *d)
         return cumu_fail(CUMU_EXIT_NOT_FOUND, "%s: cannot be read", path);
     (void)elf_version(EV_CURRENT);
     Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    const char *hides = elf ? cumu_sections_hidden(elf) : NULL;
     bool good = elf && elf_kind(elf) == ELF_K_ELF && elf_getshdrstrndx(elf, &names) == 0;
     for (Elf_Scn *s = NULL; good && (s = elf_nextscn(elf, s));) {
         const char *name = gelf_getshdr(s, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
@@ -86,6 +88,8 @@ static int scan(const char *path, struct dump *d)
     if (elf)
         (void)elf_end(elf);
     (void)close(fd);
+    if (hides)
+        return cumu_fail(2, "%s %s", path, hides);
     if (!good)
         return cumu_fail(2, "%s: not an ELF file", path);
     if (d->want >= d->index && !d->status)

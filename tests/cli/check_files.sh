@@ -22,6 +22,7 @@ done
 head -c "$((size - 100))" "$fix/vectoradd" >"$tmp/part"
 check "check of a program without its last section headers" 2 'will not run: .* is cut off: its section headers' -- \
     "$cumu" check "$tmp/part"
+check "ptx of a program without its last section headers" 2 'is cut off: its section headers' -- "$cumu" ptx "$tmp/part"
 { head -c 40 "$fix/vectoradd"; printf '\0\0\0\0\0\0\0\0'; tail -c +49 "$fix/vectoradd" | head -c 12; printf '\0\0\0\0'
   tail -c +65 "$fix/vectoradd"; } >"$tmp/part"
 check "check of a program without section headers" 2 'will not run: .* has no section headers' -- "$cumu" check "$tmp/part"
