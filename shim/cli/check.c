@@ -117,11 +117,11 @@ static void read_object(struct check_report *r, const struct reading *in, const 
     (void)elf_version(EV_CURRENT);
     Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
     if (elf) {
-        const char *why = in->again ? NULL : cumu_sections_hidden(elf);
-        r->hidden |= why != NULL;
-        if (why)
-            check_fatal(r, "%s %s", name, why);
         if (!in->again) {
+            const char *why = cumu_sections_hidden(elf);
+            r->hidden |= why != NULL;
+            if (why)
+                check_fatal(r, "%s %s", name, why);
             check_imports(r, in->c, path, name, elf);
             check_strings(r, elf);
         }

@@ -17,9 +17,9 @@ int cumu_program_find(struct cumu_program *p, const char *name);
 int cumu_program_file(char path[PATH_MAX], const char *name);
 /* Does the file start with #!? */
 bool cumu_program_is_script(const char *path);
+#define CUMU_TRUNCATED "a truncated"
 /* Why the dynamic linker would not preload anything into this ELF file, or NULL. For a shared object
- * (library = true) an entry point is not asked for. */
-#define CUMU_TRUNCATED "a truncated" /* begins with it where the file is cut off */
+ * (library = true) an entry point is not asked for. Begins with CUMU_TRUNCATED where the file is cut off. */
 const char *cumu_program_refusal(const char *image, bool library);
 
 #endif

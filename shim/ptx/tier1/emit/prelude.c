@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char t1_prelude_text[], t1_prelude_end[], t1_prelude_matrix[], t1_prelude_matrix_end[];
+extern const char t1_prelude_matrix[], t1_prelude_matrix_end[];
 
 struct node {
     struct span text;   /* of the prelude; empty: an expansion, which belongs to `of` */
@@ -222,11 +222,17 @@ static bool link_node(uint32_t k)
     return true;
 }
 
+static struct span part(bool matrix)
+{
+    struct span s = {t1_prelude_matrix, (size_t)(t1_prelude_matrix_end - t1_prelude_matrix)};
+    if (!matrix)
+        s.p = t1_prelude(&s.n);
+    return s;
+}
+
 static void prepare(void)
 {
-    const struct span text = {t1_prelude_text, (size_t)(t1_prelude_end - t1_prelude_text)},
-                      matrix = {t1_prelude_matrix, (size_t)(t1_prelude_matrix_end - t1_prelude_matrix)};
-    good = cut(text, false) && cut(matrix, true);
+    good = cut(part(false), false) && cut(part(true), true);
     qsort(names.p, names.n, sizeof(struct name), by_name);
     for (uint32_t k = 0; k < nodes.n && good; k++)
         good = link_node(k);
@@ -247,9 +253,8 @@ void t1_put_prelude(struct t1_emit *e, const char *kernel, size_t size)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, prepare);
     if (e->whole || !good) {
-        t1_write(e, &e->text, t1_prelude_text, (size_t)(t1_prelude_end - t1_prelude_text));
-        if (e->matrices)
-            t1_write(e, &e->text, t1_prelude_matrix, (size_t)(t1_prelude_matrix_end - t1_prelude_matrix));
+        for (int matrix = 0; matrix <= e->matrices; matrix++)
+            t1_write(e, &e->text, part(matrix).p, part(matrix).n);
         return;
     }
     bool *needed = t1_alloc(e, nodes.n, sizeof *needed);
