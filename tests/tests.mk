@@ -292,7 +292,7 @@ bench-diff:
 MCCL_BENCH := $B/tests/bench/mccl
 bench-build: all $B/tests/bench/compile $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/tiles $B/tests/bench/nccl $B/tests/bench/blas $B/tests/bench/solver $(addprefix $B/tests/bench/,fft rand spmv dnn attention) $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
   $(LAZY_DIR)/lazy $(LAZY_DIR)/liblazy.so $(if $(shell command -v mpicc),$(MCCL_BENCH))
-$(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL)
+$(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL) | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	@echo "mpicc tests/bench/mccl.c"
 	$QOMPI_CC="$(CC)" mpicc -std=c11 -D_GNU_SOURCE -O2 $(WARN) -Ishim -I$B/gen -o $@ $< $(HOST_MCCL) $(HOST_LINK)
@@ -304,7 +304,7 @@ $B/tests/bench/compile: tests/bench/compile.c $(TEST_AR)
 	@mkdir -p $(@D)
 	@echo "cc tests/bench/compile.c"
 	$Q$(CC) $(BASE) -O2 -o $@ $< $(TEST_AR) $(SAN) $(TEST_LD) $(TEST_LIBS)
-$B/tests/bench/%: tests/bench/%.c
+$B/tests/bench/%: tests/bench/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	@echo "cc tests/bench/$*.c"
 	$Q$(CC) $(BASE) $(or $(BENCH_OPT),-O2) -o $@ $< -ldl -lm
