@@ -33,12 +33,17 @@ CUMU_NCCL_HOST_RANKS=2 UCX_TLS=tcp,self check "puts and signals, two ranks a hos
 CUMU_NCCL_HOST_RANKS=2 check "faults, two ranks a host" 0 'mccl failure: [0-9]* checks, 0 failed' -- "$mccl/failure"
 CUMU_NCCL_HOST_RANKS=2 UCX_TLS=tcp,self check "a rank is lost at any time, two ranks a host" 0 \
     'mccl any_time: [0-9]* checks, 0 failed' -- "$mccl/any_time" 100 6
+CUMU_NCCL_HOST_RANKS=2 check "a rank is stopped, two ranks a host" 0 'mccl stopped: [0-9]* checks, 0 failed' -- \
+    "$mccl/stopped" 3 3
+CUMU_NCCL_HOST_RANKS=1 check "what a lost call leaves alone, one rank a host" 0 \
+    'mccl quiet: [0-9]* checks, 0 failed' -- "$mccl/quiet" 5 4
 
 # shellcheck source=../netns.sh
 . "$(dirname "$0")/../netns.sh"
 met='mccl meet: [0-9]* checks, 0 failed'
 if plug_in_hosts 4; then
     TEAM_PIDS=1 check "faults, a pid namespace for each rank" 0 'mccl failure: [0-9]* checks, 0 failed' -- "$mccl/failure"
+    TEAM_PIDS=1 check "a rank is stopped there" 0 'mccl stopped: [0-9]* checks, 0 failed' -- "$mccl/stopped" 1 3
     TEAM_PIDS=1 check "reunions there" 0 'mccl reunion: [0-9]* checks, 0 failed' -- "$mccl/reunion"
     export TEAM_HOSTS="$hosts" UCX_TLS=tcp
     check "8 ranks, four namespaces" 0 "$met" -- "$mccl/meet" 8
@@ -47,6 +52,7 @@ if plug_in_hosts 4; then
     NCCL_SOCKET_FAMILY=AF_INET6 UCX_TCP_AF_PRIO=inet6 check "by IPv6" 0 "$met" -- "$mccl/meet" 4
     NCCL_COMM_ID=10.173.0.1:29777 check "at the place that NCCL_COMM_ID names" 0 "$met" -- "$mccl/meet" 4
     NCCL_COMM_ID='[fd00:173::1]:29778' check "at one of IPv6" 0 "$met" -- "$mccl/meet" 4
+    check "a rank is stopped, two namespaces" 0 'mccl stopped: [0-9]* checks, 0 failed' -- "$mccl/stopped" 5 3
     check "faults, two namespaces" 0 'mccl hosts: [0-9]* checks, 0 failed' -- "$mccl/hosts"
     check "a rank is lost at any time, two namespaces" 0 'mccl any_time: [0-9]* checks, 0 failed' -- \
         "$mccl/any_time" 200 6

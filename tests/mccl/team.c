@@ -127,9 +127,12 @@ static void enter_pids(void)
     if (!getenv("TEAM_PIDS"))
         return;
     pid_t child = unshare(CLONE_NEWPID) ? -1 : fork();
-    if (child == 0) {
+    if (child == 0) { /* its first process, which no signal from within ends or stops */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        return;
+        if ((child = fork()) == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            return;
+        }
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
         _exit(1);

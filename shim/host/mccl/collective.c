@@ -284,8 +284,8 @@ static void slice(const struct view *v, size_t *from, size_t *n)
     *n = count - *from < each ? count - *from : each;
 }
 
-/* This rank's part of the work when all see each other's buffers. */
-static void work(const struct view *v, char *const *send, char *const *recv)
+/* This rank's part of the work when all see each other's buffers. False: it may not go on. */
+static bool work(const struct view *v, char *const *send, char *const *recv)
 {
     const struct mccl_job *j = v->job;
     int nranks = v->c->nranks, me = v->c->rank;
@@ -296,7 +296,7 @@ static void work(const struct view *v, char *const *send, char *const *recv)
     if (j->kind == MCCL_ALL_REDUCE || j->kind == MCCL_REDUCE || j->kind == MCCL_BROADCAST)
         slice(v, &from, &n);
     if (!n)
-        return;
+        return true;
     for (int k = 0; k < nranks; k++) {
         /* Destinations begin with one's own, so that the ranks do not all write to the same. */
         int i = k, q = (me + k) % nranks;
@@ -316,7 +316,7 @@ static void work(const struct view *v, char *const *send, char *const *recv)
     if (j->kind == MCCL_REDUCE_SCATTER)
         dst[ndst++] = recv[me];
     scales(v, scale);
-    mccl_combine(&(struct mccl_combine){
+    return mccl_combine(&(struct mccl_combine){
         .type = j->type,
         .op = reduces(j->kind) ? j->op : mcclSum,
         .nsrc = nsrc,
@@ -325,6 +325,7 @@ static void work(const struct view *v, char *const *send, char *const *recv)
         .scale = scale,
         .dst = dst,
         .count = n,
+        .shared = v->c->shared,
     });
 }
 
@@ -383,7 +384,12 @@ static mcclResult_t work_on_offers(struct view *v)
     mcclResult_t r = see_all(v, send, recv);
     if (r)
         return r;
-    work(v, send, recv);
+    if (!mccl_touch(v->c))
+        return mccl_kept_off(v->c);
+    const bool whole = work(v, send, recv);
+    mccl_touched(v->c);
+    if (!whole)
+        return mccl_kept_off(v->c);
     done(v);
     return mcclSuccess;
 }
@@ -499,7 +505,7 @@ mcclResult_t mccl_run_collective(struct mccl_job *job)
     if (c->nranks == 1) {
         char *send = (char *)(uintptr_t)job->send;
         c->shared->member[0].scalar[0] = job->scale.host;
-        work(&v, &send, &job->recv);
+        (void)work(&v, &send, &job->recv);
         return mcclSuccess;
     }
     if (is_short(&v))

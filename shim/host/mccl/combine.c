@@ -94,7 +94,7 @@ static void halves(const struct mccl_arithmetic *f, const struct mccl_combine *w
     copy_out(w, at, (char *)w->dst[0] + at, n * 2, 1);
 }
 
-void mccl_combine(const struct mccl_combine *w)
+bool mccl_combine(const struct mccl_combine *w)
 {
     const struct mccl_arithmetic *f = arithmetic();
     size_t size = mccl_type_size(w->type);
@@ -103,6 +103,8 @@ void mccl_combine(const struct mccl_combine *w)
     size_t block = half && !copies ? BLOCK / 4 : BLOCK / size;
     for (size_t i = 0; i < w->count; i += block) {
         size_t n = w->count - i < block ? w->count - i : block, at = i * size;
+        if (w->shared && mccl_must_keep_off(w->shared))
+            return false;
         if (copies)
             copy_out(w, at, (const char *)w->src[0] + at, n * size, 0);
         else if (half)
@@ -110,6 +112,7 @@ void mccl_combine(const struct mccl_combine *w)
         else
             native(f, w, at, n, size);
     }
+    return true;
 }
 
 void mccl_divide(mcclDataType_t type, void *at, int parts, size_t n)

@@ -54,6 +54,7 @@ void mccl_comm_free(mcclComm_t c)
         mccl_job_free(j);
     }
     mccl_windows_free(c);
+    mccl_beat_end(c);
     if (c->net)
         mccl_net_free(c->net, in_order);
     if (c->local)
@@ -76,6 +77,8 @@ static void leave(mcclComm_t c)
     c->live = false;
     mccl_wait_turn(c, c->issued);
     mccl_wait_flown(c);
+    if (c->aborting && c->nranks > 1) /* and a window is the program's again */
+        mccl_keep_off(c);
     for (unsigned i = 0; i < MCCL_AHEAD && c->aborting; i++)
         cumu_host_pardon(c->failures[i]);
     atomic_store(&c->shared->member[c->local ? c->local->rank : c->rank].left, 1);

@@ -90,6 +90,8 @@ static int run(struct mccl_job *j, uint32_t ticket, bool healthy)
     }
     mccl_net_drop(j);
     int none = 0, failure = 0;
+    if (r && c->nranks > 1)
+        mccl_keep_off(c);
     if (r)
         atomic_compare_exchange_strong(&c->error, &none, (int)r);
     if (r && !c->aborting) {

@@ -94,6 +94,7 @@ struct mccl_member {
     cpu_set_t cpus;                    /* that it may use */
     struct mccl_place meet;            /* its door for a reunion */
     MCCL_LINE _Atomic uint64_t done;   /* the last collective that reads nothing of the others' any more */
+    _Atomic uint32_t touches;          /* calls of it that are at work in the others' memory (touch.c) */
     struct mccl_post post[MCCL_AHEAD]; /* these by number % MCCL_AHEAD */
     struct mccl_offer offer[MCCL_AHEAD];
     double scalar[MCCL_AHEAD]; /* the factor of a PreMulSum, in the type of the collective */
@@ -103,6 +104,7 @@ struct mccl_member {
     _Atomic uint32_t looks;               /* how often it has found that what it waits for is not there */
     _Atomic uint32_t waits;               /* that it began */
     _Atomic uint32_t waits_in;            /* enum mccl_kind */
+    _Atomic uint32_t beats;               /* where pid namespaces differ: grows while the process runs (stopped.c) */
     _Atomic uint32_t told;                /* of the first rank of a process: its line about the failure is written */
     MCCL_LINE _Atomic uint32_t signalled; /* futex: signals that came, of all ranks and numbers */
     _Atomic uint32_t listeners;           /* threads that sleep for one */
@@ -137,6 +139,8 @@ struct mccl_shared {
     MCCL_LINE _Atomic uint64_t rooted; /* the last short broadcast's number << 8 | root, as roots say */
     MCCL_LINE _Atomic uint32_t failed; /* mcclResult_t that ended the communicator, 0 */
     _Atomic uint32_t reasoned;         /* 1: a rank writes the reason, 2: it is written */
+    _Atomic uint32_t unheard;  /* it failed because nothing came of a rank for long: calls have waited for it already */
+    _Atomic uint32_t keep_off; /* a rank's call has failed: its memory is its program's again (touch.c) */
     char reason[MCCL_REASON];
     MCCL_LINE _Atomic uint32_t sleepers;
     MCCL_LINE struct mccl_member member[]; /* nranks; then nranks * nranks mailboxes */
@@ -171,6 +175,7 @@ struct mcclComm {
     struct mccl_net *net;
     struct mcclComm *local;
     const int *names;
+    struct mccl_beat *beat;       /* where its ranks are in several pid namespaces: stopped.c */
     struct mccl_reunion *reunion; /* where its ranks can meet without it; keeps what `pidfd` is */
     bool one_process;             /* all ranks are threads of this process */
     bool direct;                  /* ranks can map each other's memory */
@@ -345,8 +350,32 @@ bool mccl_in_grace(mcclComm_t c, int64_t *end);
 bool mccl_is_gone(mcclComm_t c, int rank, int patience_ms);
 bool mccl_is_door(int fd);                   /* is it a connection, and no descriptor of a process? */
 void mccl_fail_gone(mcclComm_t c, int rank); /* the communicator fails because of it */
-/* Adds one to a counter that rank `to` may wait for; waits until one has reached the number, as mccl_wait does, on
- * any number of threads at once. */
+/* stopped.c. Has the process been stopped for as long as a rank may be silent? Asked again and again while one waits
+ * for it, with what was seen so far, 0 before the first question. */
+struct mccl_watch {
+    int64_t since[MCCL_MAX_RANKS], looked[MCCL_MAX_RANKS];
+    uint32_t beats[MCCL_MAX_RANKS];
+};
+bool mccl_is_stopped(mcclComm_t c, int rank, struct mccl_watch *w);
+bool mccl_stands_still(mcclComm_t c, int rank); /* just now */
+void mccl_fail_stopped(mcclComm_t c, int rank, const struct mccl_watch *w);
+bool mccl_beat_begin(mcclComm_t c); /* so that the others see that this one runs. False: no memory or no thread */
+void mccl_beat_end(mcclComm_t c);
+/* touch.c. Before and after this rank reads or writes memory of another one of its host. False: it must not, and
+ * mccl_kept_off says why. Meanwhile it asks mccl_must_keep_off every now and then. */
+bool mccl_touch(mcclComm_t c);
+void mccl_touched(mcclComm_t c);
+mcclResult_t mccl_kept_off(mcclComm_t c);
+static inline bool mccl_must_keep_off(const struct mccl_shared *s)
+{
+    return atomic_load_explicit(&s->keep_off, memory_order_relaxed);
+}
+/* All of that. */
+mcclResult_t mccl_touch_copy(mcclComm_t c, void *to, const void *from, size_t bytes);
+/* This rank's call has failed: returns when no other one is at work in its memory. */
+void mccl_keep_off(mcclComm_t c) __attribute__((cold));
+/* wait.c. Adds one to a counter that rank `to` may wait for; waits until one has reached the number, as mccl_wait does,
+ * on any number of threads at once. */
 void mccl_signal(mcclComm_t c, int to, _Atomic uint64_t *counter);
 mcclResult_t mccl_wait_signal(mcclComm_t c, const _Atomic uint64_t *counter, uint64_t number, int rank);
 void mccl_flown(mcclComm_t c);      /* a one-sided job is done */
@@ -385,7 +414,8 @@ bool mccl_describe(mcclComm_t c, const void *p, struct mccl_piece *out);
 void *mccl_reach(mcclComm_t c, int rank, const struct mccl_piece *piece);
 
 /* reduce.c. dst[0..ndst) = op of src[0..nsrc), element by element, accumulated in rank order; halves in
- * float and rounded once. A dst may be one of the srcs, no other overlap. */
+ * float and rounded once. A dst may be one of the srcs, no other overlap.
+ * False: not all. */
 struct mccl_combine {
     mcclDataType_t type;
     mcclRedOp_t op; /* mcclNumOps: the sum of scale[i] * src[i] */
@@ -394,8 +424,9 @@ struct mccl_combine {
     const void **scale; /* each an element of the type; for halves a float */
     void **dst;
     size_t count;
+    const struct mccl_shared *shared; /* or NULL: then it goes on until mccl_must_keep_off */
 };
-void mccl_combine(const struct mccl_combine *w);
+bool mccl_combine(const struct mccl_combine *w);
 void mccl_divide(mcclDataType_t type, void *at, int parts, size_t n); /* in place */
 float mccl_half(mcclDataType_t type, const void *half);
 size_t mccl_type_size(mcclDataType_t type);

@@ -94,7 +94,9 @@ static mcclResult_t step_receive(mcclComm_t c, struct mccl_transfer *t, bool *mo
             const void *from = mccl_reach(c, t->peer, &l->piece);
             if (!from)
                 return mccl_fail_to_reach(c, t->peer);
-            memcpy(t->at, from, t->bytes);
+            mcclResult_t r = mccl_touch_copy(c, t->at, from, t->bytes);
+            if (r)
+                return r;
             t->complete = true;
         } else {
             memcpy(t->at + t->moved, l->bytes <= MCCL_FEW ? l->few : l->data, l->bytes);

@@ -304,9 +304,9 @@ static mcclResult_t open_reunion(mcclComm_t c)
     int fd = mccl_listen_here(&c->shared->member[c->rank].meet);
     if (fd >= 0 && !(c->reunion = mccl_reunion_new(fd, c->pidfd, c->rank, c->nranks)))
         close(fd);
-    if (c->reunion)
+    if (c->reunion && mccl_beat_begin(c))
         return mcclSuccess;
-    mccl_fail(c, mcclSystemError, "rank %d has no socket or no memory for it", mccl_name(c, c->rank));
+    mccl_fail(c, mcclSystemError, "rank %d has no socket, no thread or no memory for it", mccl_name(c, c->rank));
     return mcclSystemError;
 }
 

@@ -133,7 +133,7 @@ bool mccl_in_grace(mcclComm_t c, int64_t *end)
 {
     int64_t now = mccl_now_ms();
     *end = *end ? *end : now + GRACE_MS;
-    return !c->aborting && now < *end;
+    return !c->aborting && !c->shared->unheard && now < *end;
 }
 
 struct word {
@@ -212,6 +212,7 @@ static mcclResult_t sleep_until(mcclComm_t c, bool (*ready)(void *), void *arg, 
     struct mccl_shared *s = c->shared;
     struct mccl_member *me = &s->member[c->rank];
     struct circle seen = {0};
+    struct mccl_watch watch = {0};
     mcclResult_t r = mcclSuccess;
     int64_t grace = 0;
     me->waits_in = c->doing;
@@ -237,6 +238,9 @@ static mcclResult_t sleep_until(mcclComm_t c, bool (*ready)(void *), void *arg, 
                 me->awaited = (uint32_t)i + 1;
                 if (mccl_is_gone(c, i, 0) && !ready(arg)) {
                     mccl_fail_gone(c, i);
+                    r = over(c);
+                } else if (!failed && mccl_is_stopped(c, i, &watch) && !ready(arg)) {
+                    mccl_fail_stopped(c, i, &watch);
                     r = over(c);
                 }
             }
@@ -277,6 +281,7 @@ void mccl_signal(mcclComm_t c, int to, _Atomic uint64_t *counter)
 mcclResult_t mccl_wait_signal(mcclComm_t c, const _Atomic uint64_t *counter, uint64_t number, int rank)
 {
     struct mccl_member *me = &c->shared->member[c->local ? c->local->rank : c->rank];
+    struct mccl_watch watch = {0};
     for (int i = 0; i < YIELDS && atomic_load(counter) < number && mccl_yield(); i++)
         ;
     while (atomic_load(counter) < number) {
@@ -292,6 +297,8 @@ mcclResult_t mccl_wait_signal(mcclComm_t c, const _Atomic uint64_t *counter, uin
             mccl_fail_gone(c, rank);
         else if (r)
             return r;
+        else if (!c->net && rank != c->rank && mccl_is_stopped(c, rank, &watch))
+            mccl_fail_stopped(c, rank, &watch);
         else {
             atomic_fetch_add(&me->listeners, 1);
             futex_wait(&me->signalled, seen);

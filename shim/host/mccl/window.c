@@ -234,7 +234,9 @@ mcclResult_t mccl_run_one_sided(struct mccl_job *job)
         void *to = mccl_reach(c, peer, &job->target);
         if (!to)
             return mccl_fail_to_reach(c, peer);
-        memmove(to, job->send, job->count); /* a rank may put into its own window */
+        mcclResult_t r = mccl_touch_copy(c, to, job->send, job->count);
+        if (r)
+            return r;
     }
     mccl_signal(c, peer, &mccl_mailbox(c->shared, c->rank, peer)->signals[job->signal]);
     return mcclSuccess;

@@ -103,7 +103,7 @@ struct mccl_saying { /* between rank 0 and each other one, as long as the commun
     int32_t rank;
     int32_t result;
     struct mccl_waiting waiting; /* of a beat */
-    uint32_t unused;
+    uint32_t unheard;            /* of a failure: as mccl_shared has it */
     char reason[MCCL_REASON];
 };
 

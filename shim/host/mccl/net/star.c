@@ -107,6 +107,7 @@ static void say(struct mccl_star *s, struct link *l, enum mccl_word word, int ra
         out.waiting = mccl_waiting(s->net);
     if (word == MCCL_FAILED) {
         out.result = (int32_t)m->failed;
+        out.unheard = m->unheard;
         snprintf(out.reason, sizeof out.reason, "%s", m->reasoned == 2 ? m->reason : "another rank could not go on");
     }
     deliver(l, &out);
@@ -185,6 +186,8 @@ static void hear(struct mccl_star *s, struct link *l)
         break;
     case MCCL_FAILED:
         mccl_wire_drain(s->net->wire);
+        if (in->unheard)
+            c->shared->unheard = 1;
         if (in->result > 0)
             mccl_fail(c, (mcclResult_t)in->result, "%s", in->reason);
         break;
@@ -208,6 +211,8 @@ static void lose(struct mccl_star *s, struct link *l, const char *how)
         return;
     const struct mccl_seat *seat = &s->net->seats[rank];
     mccl_wire_drain(s->net->wire); /* what it sent while it lived counts */
+    if (strstr(how, "silent"))
+        s->net->comm->shared->unheard = 1;
     mccl_fail(s->net->comm, mcclRemoteError, "%s rank %d on host %s, %d, %s",
               strstr(how, "silent") ? "the process or the host of" : "the process of", rank, seat->name, (int)seat->pid,
               how);
