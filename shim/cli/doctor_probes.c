@@ -8,7 +8,7 @@ enum { THREADS = DOCTOR_THREADS };
 
 #define PTX ".version 7.0\n.target sm_80\n.address_size 64\n"
 #define BODY \
-    "{\n.reg .u32 %r<16>;\n.reg .u64 %d<8>;\n.reg .f32 %f<12>;\n.reg .f64 %e<4>;\n.reg .b16 %h<4>;\n" \
+    "{\n.reg .b32 %r<16>;\n.reg .u64 %d<8>;\n.reg .f32 %f<12>;\n.reg .f64 %e<4>;\n.reg .b16 %h<4>;\n" \
     ".reg .pred %p<4>;\nmov.u32 %r0, %tid.x;\n"
 #define ENTRY ".visible .entry probe(.param .u64 out)\n" BODY
 #define END /* %r1 is the thread's result */ \

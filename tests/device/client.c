@@ -36,7 +36,7 @@ static const char refused[] =
 static const char product[] =
     ".version 7.0\n.target sm_80\n.address_size 64\n"
     ".visible .entry both(.param .u64 out, .param .u8 small, .param .u32 add) {\n"
-    ".reg .u32 %r<8>; .reg .u64 %d<4>; .reg .f32 %f<5>;\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, 0x3c003c00;\n"
+    ".reg .b32 %r<8>; .reg .u64 %d<4>; .reg .f32 %f<5>;\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, 0x3c003c00;\n"
     "mov.f32 %f4, 0f00000000;\nmma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, "
     "{%r1, %r1, %r1, %r1}, {%r1, %r1}, {%f4, %f4, %f4, %f4};\ncvt.rzi.u32.f32 %r2, %f0;\n"
     "ld.param.u64 %d1, [out];\nmul.wide.u32 %d2, %r0, 4;\nadd.u64 %d1, %d1, %d2;\nst.global.u32 [%d1], %r2;\nret;\n}\n";

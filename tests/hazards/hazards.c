@@ -644,7 +644,7 @@ static const char *module_of(const struct test *t, const char *body)
 {
     return text(".version %s\n.target %s\n.address_size 64\n.extern .shared .align 16 .b8 dyn[];\n"
                 ".visible .entry %s(.param .u64 p) %s\n{\n"
-                ".reg .u32 %%r<16>; .reg .u64 %%rd<8>; .reg .u16 %%h<2>; .reg .pred %%p<4>;\n"
+                ".reg .b32 %%r<16>; .reg .u64 %%rd<8>; .reg .u16 %%h<2>; .reg .pred %%p<4>;\n"
                 ".shared .align 16 .b8 s[2048];\n.shared .align 8 .b8 m[16];\n"
                 "ld.param.u64 %%rd1, [p]; mov.u32 %%r1, %%tid.x; mov.u32 %%r2, %%ctaid.x;\n"
                 "mov.u32 %%r8, s; mov.u32 %%r9, m; mad.lo.u32 %%r3, %%r1, 16, %%r8;\n"

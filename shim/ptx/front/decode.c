@@ -163,9 +163,9 @@ static const char *cvt_pattern(const struct ptx_instr *in)
     if (in->sub == PTX_SUB_PACK)
         return in->type[2] ? "Rccc" : "Rcc";
     if (is_packed_x4(in->type[0]))
-        return "Dqi";
+        return "Dqr";
     if (in->type[0] == PTX_F16X2 || in->type[0] == PTX_BF16X2)
-        return !from_f32 ? scaled ? "D1h" : "D1" : random ? "C11i" : "C11";
+        return !from_f32 ? scaled ? "D1h" : "D1" : random ? in->type[0] == PTX_BF16X2 ? "D11r" : "C11r" : "C11";
     if (is_packed_x2(in->type[0]))
         return from_f32 ? scaled ? "D11h" : "D11" : scaled ? "D1h" : "D1";
     if (in->type[0] == PTX_BF16 || in->type[1] == PTX_BF16) /* bytes are in registers of bytes */
@@ -184,6 +184,7 @@ static const char *pattern(const struct ptx_instr *in, const struct op_info *inf
     case PTX_OP_FMA: return in->type[1] ? "D110" : info->sig;
     case PTX_OP_MUL: return wide ? "W00" : info->sig;
     case PTX_OP_MAD: return wide ? "W00w" : info->sig;
+    case PTX_OP_REDUX: return in->type[0] == PTX_F32 ? info->sig : "Iuu";
     case PTX_OP_SHFL: return sync ? "Q0iiu" : info->sig;
     case PTX_OP_LD: return hint ? "Mal" : "Ma";
     case PTX_OP_ST: return hint ? "aml" : "am";
@@ -201,7 +202,7 @@ static const char *pattern(const struct ptx_instr *in, const struct op_info *inf
         case PTX_SUB_ARRIVE: return "uu";
         case PTX_SUB_WARP_SYNC: return "u";
         case PTX_SUB_SYNC: return "u?u";
-        case PTX_SUB_POPC: return "Iuop";
+        case PTX_SUB_POPC: return "Duop";
         default: return "Puop";
         }
     case PTX_OP_VADD:
@@ -210,8 +211,8 @@ static const char *pattern(const struct ptx_instr *in, const struct op_info *inf
     case PTX_OP_VMIN:
     case PTX_OP_VMAX:
     case PTX_OP_VSHL:
-    case PTX_OP_VSHR:
-    case PTX_OP_VSET: return in->sub ? "Kkki" : info->sig; /* a second operation has an operand */
+    case PTX_OP_VSHR: return in->sub ? "Kkky" : info->sig;
+    case PTX_OP_VSET: return in->sub ? "Kkku" : info->sig; /* a second operation has an operand */
     default: return info->sig;
     }
 }

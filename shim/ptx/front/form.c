@@ -1,5 +1,5 @@
 /* Whether an instruction is spelled as one of the forms of its name (forms.def): modifiers that are missing, foreign or
- * exclude each other, operands by their number and kind. */
+ * exclude each other. form_operand.c has its operands. */
 #include "ptx/front/front.h"
 
 #include <stdio.h>
@@ -178,13 +178,12 @@ static bool has_word(const struct spelling *sp, const char *text)
     return false;
 }
 
-/* Bytes of the last type spelled; 0 = of none that registers have. */
-static uint8_t last_width(const struct spelling *sp)
+static void note_types(const struct spelling *sp, struct ptx_opcode *oc)
 {
-    for (unsigned k = sp->n; k--;)
+    oc->ntype = 0;
+    for (unsigned k = 0; k < sp->n && oc->ntype < sizeof oc->type / sizeof oc->type[0]; k++)
         if (sp->word[k].is_type)
-            return (uint8_t)ptx_type_size(ptx_type_find(sp->word[k].s, sp->word[k].len));
-    return 0;
+            oc->type[oc->ntype++] = (uint8_t)ptx_type_find(sp->word[k].s, sp->word[k].len);
 }
 
 static void note_spaces(const struct spelling *sp, struct ptx_opcode *oc)
@@ -213,153 +212,17 @@ void ptx_check_form(struct ptx_ctx *c, const char *s, size_t len, uint32_t line,
     for (const struct form *f = forms; f < forms + sizeof forms / sizeof forms[0]; f++) {
         if (strlen(f->name) != name || memcmp(f->name, s, name) || !match(f, &sp, &why))
             continue;
+        oc->name = f->name;
         oc->operands = f->operands;
-        oc->width = last_width(&sp);
+        note_types(&sp, oc);
         note_spaces(&sp, oc);
         oc->has_hint = has_word(&sp, "L2::cache_hint");
         oc->has_mask = has_word(&sp, "multicast::cluster") || has_word(&sp, "cp_mask");
+        oc->is_scaled = has_word(&sp, "block_scale");
+        oc->is_sparse = has_word(&sp, "sp") || has_word(&sp, "sp::ordered_metadata");
+        oc->is_array = has_word(&sp, "a1d") || has_word(&sp, "a2d") || has_word(&sp, "acube");
         return;
     }
     ptx_fail(c, line, s, len, why.lacks ? "%.*s lacks a modifier: %.*s" : "%.*s does not take the modifier .%.*s here",
              (int)name, s, (int)(why.len < 60 ? why.len : 60), why.what);
-}
-
-/* ---- operands -------------------------------------------------------------------------------- */
-
-static bool is_address(const struct ptx_func *f, const struct ptx_opnd *o)
-{
-    return o->kind == PTX_O_ADDR || (o->kind == PTX_O_VEC && o->n && f->opnd[o->first].kind == PTX_O_ADDR);
-}
-
-static bool is_value(const struct ptx_func *f, const struct ptx_opnd *o, unsigned size)
-{
-    if (o->kind == PTX_O_REG)
-        return f->reg[o->reg].type != PTX_PRED && ptx_type_size(f->reg[o->reg].type) == size;
-    return o->kind == PTX_O_IMM || (o->kind == PTX_O_SYM && size >= 4);
-}
-
-static bool is_integer(const struct ptx_func *f, const struct ptx_opnd *o, unsigned size)
-{
-    return is_value(f, o, size) && !(o->kind == PTX_O_IMM && o->is_real) &&
-           !(o->kind == PTX_O_REG && ptx_type_is_float(f->reg[o->reg].type));
-}
-
-static bool is_register(const struct ptx_func *f, const struct ptx_opnd *o, unsigned size)
-{
-    return o->kind == PTX_O_REG && is_value(f, o, size);
-}
-
-static bool is_as_wide(const struct ptx_func *f, const struct ptx_opnd *o, unsigned size)
-{
-    return o->kind == PTX_O_REG ? f->reg[o->reg].type != PTX_PRED && ptx_type_size(f->reg[o->reg].type) >= size
-                                : o->kind == PTX_O_IMM;
-}
-
-/* {a, b, ..} of such elements, some of which may be left out by '_', or one of them. */
-static bool is_list(const struct ptx_func *f, const struct ptx_opnd *o, unsigned size,
-                    bool (*fits_one)(const struct ptx_func *, const struct ptx_opnd *, unsigned))
-{
-    if (o->kind != PTX_O_VEC)
-        return fits_one(f, o, size);
-    for (unsigned k = 0; k < o->n; k++)
-        if (f->opnd[o->first + k].kind != PTX_O_SINK && !fits_one(f, &f->opnd[o->first + k], size))
-            return false;
-    return true;
-}
-
-/* The state space of the address whose letter stands at `at`. */
-static unsigned address_space(const struct ptx_opcode *oc, const char *at)
-{
-    unsigned before = 0;
-    if (*at == 's')
-        return PTX_SP_SHARED;
-    if (*at == 'G' || !oc->nspace)
-        return *at == 'G' ? PTX_SP_GLOBAL : PTX_SP_NONE;
-    for (const char *p = oc->operands; p < at; p++)
-        before += *p == 'a' || *p == 'A';
-    return oc->space[before < oc->nspace ? before : oc->nspace - 1U];
-}
-
-/* Whether the variable of an address may stand where this letter is; an address without one may. */
-static bool fits_variable(const struct ptx_opcode *oc, const struct ptx_func *f, const struct ptx_opnd *o,
-                          const char *at)
-{
-    const struct ptx_opnd *address = o->kind == PTX_O_VEC ? &f->opnd[o->first] : o;
-    const struct ptx_var *v = address->sym >= 0 ? ptx_symbol(f, address->sym) : NULL;
-    if (!v || !is_address(f, o))
-        return true;
-    switch (*at) {
-    case 'e': return true;
-    case 'c':
-    case 'd': return false;
-    case 'x': return v->type == PTX_TEXREF || v->type == PTX_SAMPLERREF;
-    case 'y': return v->type == PTX_SURFREF;
-    default: return ptx_is_in_space(v, address_space(oc, at));
-    }
-}
-
-static bool fits_letter(const struct ptx_opcode *oc, const struct ptx_func *f, const struct ptx_opnd *o, char letter)
-{
-    if (o->kind == PTX_O_VEC && o->n == 1 &&
-        !strchr("aAGsecxywTfg", letter)) /* {%r1} is %r1, as CUTLASS writes metadata */
-        o = &f->opnd[o->first];
-    switch (letter) {
-    case 'a':
-    case 's':
-    case 'e':
-    case 'c':
-    case 'x':
-    case 'y': return is_address(f, o);
-    case 'G':
-    case 'A': return is_address(f, o) && (o->reg < 0 || ptx_type_size(f->reg[o->reg].type) == 8);
-    case 'X': return is_register(f, o, 4);
-    case 'Y': return is_register(f, o, 8);
-    case 'Z': return o->kind == PTX_O_SINK || is_register(f, o, 8);
-    case '_': return o->kind == PTX_O_SINK;
-    case 'w': return o->kind == PTX_O_VEC && !is_address(f, o);
-    case 'd': return is_address(f, o) || is_integer(f, o, 8);
-    case 'i': return is_integer(f, o, 4);
-    case 'm': return o->kind == PTX_O_VEC ? !is_address(f, o) : is_integer(f, o, 8);
-    case 'L':
-    case 'l': return is_integer(f, o, 8);
-    case 'H':
-    case 'h': return is_integer(f, o, 2);
-    case 'n': return o->kind == PTX_O_IMM && !o->is_real;
-    case 't': return is_value(f, o, oc->width);
-    case 'T': return is_list(f, o, oc->width, is_as_wide);
-    case 'f': return is_list(f, o, 4, is_value);
-    case 'g': return is_list(f, o, 2, is_integer);
-    case 'F': return is_register(f, o, 4) || (o->kind == PTX_O_IMM && o->is_real);
-    case 'p': return o->kind == PTX_O_SINK || (o->kind == PTX_O_REG && f->reg[o->reg].type == PTX_PRED);
-    default: return o->kind != PTX_O_SREG && o->kind != PTX_O_SINK && !is_address(f, o); /* v, r */
-    }
-}
-
-/* Letters that do not apply to this spelling, and the mark of what may be left out. */
-static const char *skip_letters(const struct ptx_opcode *oc, const char *at, bool *optional)
-{
-    for (;; at++) {
-        if (*at == '?')
-            *optional = true;
-        else if (!(*at == 'L' && !oc->has_hint) && !(*at == 'H' && !oc->has_mask))
-            return at;
-    }
-}
-
-/* Why the operand, or with NULL the end of the operands, does not fit at *at, which goes on; NULL if it does. */
-const char *ptx_check_form_operand(const struct ptx_opcode *oc, const struct ptx_func *f, const struct ptx_opnd *o,
-                                   const char **at)
-{
-    bool optional = *at > oc->operands && memchr(oc->operands, '?', (size_t)(*at - oc->operands));
-    *at = skip_letters(oc, *at, &optional);
-    if (**at == '*')
-        return NULL;
-    if (!o)
-        return **at && !optional ? "an operand is missing" : NULL;
-    if (!**at)
-        return "too many operands";
-    const char *letter = (*at)++;
-    if (!fits_letter(oc, f, o, *letter))
-        return "operand of the wrong kind";
-    return fits_variable(oc, f, o, letter) ? NULL : ptx_foreign_space;
 }

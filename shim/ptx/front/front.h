@@ -22,6 +22,15 @@ bool ptx_imm_bits(const struct ptx_num *n, unsigned type, uint64_t *bits);
 unsigned ptx_type_find(const char *s, size_t len); /* "f32" without the dot; PTX_NONE if no type */
 bool ptx_type_is_float(unsigned type);
 bool ptx_type_is_signed(unsigned type);
+enum { PTX_KIND_BITS = 1, PTX_KIND_INTEGER = 2, PTX_KIND_HALF = 4, PTX_KIND_FLOAT = 8, PTX_KIND_ANY = 15 };
+/* Which of these a register of the type is; 0: none has it, or it is a predicate. */
+unsigned ptx_type_kind(unsigned type);
+/* Whether a register of type `have` may hold values of the type, if it is wide enough. */
+bool ptx_type_holds(unsigned have, unsigned type);
+/* Whether registers of both may be elements of one vector. */
+bool ptx_type_mixes(unsigned a, unsigned b);
+/* Whether a register of the type may be an address, as far as its kind goes. */
+bool ptx_type_is_address(unsigned type);
 
 /* ---- decl.c: declarations, the same at module scope, in parameter lists and in bodies -------- */
 
@@ -51,9 +60,10 @@ struct ptx_opcode {      /* one spelling, decoded once per function */
     const char *sig;     /* operand pattern */
     bool loose;          /* modifiers and operands are kept as they are; forms.def checks them */
     bool has_hint, has_mask;
-    uint8_t width;            /* of the last type spelled, in bytes */
-    uint8_t space[2], nspace; /* state spaces spelled, in their order */
-    const char *operands;     /* of its form in forms.def */
+    bool is_scaled, is_sparse, is_array; /* .block_scale; .sp; a texture's array, as a2d */
+    uint8_t type[5], ntype;              /* types spelled, in their order; PTX_NONE: only matrices have it */
+    uint8_t space[2], nspace;            /* state spaces spelled, in their order */
+    const char *name, *operands;         /* of its form in forms.def */
 };
 /* Decodes "ld.global.v4.f32"; fails naming the bad part. */
 void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, struct ptx_opcode *out);
@@ -62,8 +72,8 @@ int ptx_decode_check(const char *opcode, struct ptx_diag *diag);
 
 /* form.c: fails if the spelling is none of the forms that forms.def has of its name. */
 void ptx_check_form(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, struct ptx_opcode *oc);
-/* Why the operand, or with NULL the end of the operands, does not fit at *at of oc->operands, which goes on; NULL if it
- * does. */
+/* form_operand.c: why the operand, or with NULL the end of the operands, does not fit at *at of oc->operands, which
+ * goes on; NULL if it does. */
 const char *ptx_check_form_operand(const struct ptx_opcode *oc, const struct ptx_func *f, const struct ptx_opnd *o,
                                    const char **at);
 
@@ -131,6 +141,9 @@ void ptx_read_list(struct ptx_parser *p, const struct ptx_instr *in, unsigned ty
 void ptx_make_vec(struct ptx_parser *p, struct ptx_opnd *o, const struct ptx_opnd *items, uint32_t n);
 /* Operands of *in by the opcode's pattern; current token is the first one. */
 void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct ptx_instr *in);
+/* check.c: fails if operands that fit on their own are more than the instruction has, as a barrier 16. */
+void ptx_check_together(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in);
+/* call.c */
 void ptx_read_call(struct ptx_parser *p, struct ptx_instr *in);
 /* expand.c: puts plain instructions in front of *in for what only its spelling holds. */
 void ptx_expand(struct ptx_parser *p, struct ptx_instr *in);

@@ -1,4 +1,4 @@
-/* Operands of an instruction checked against its opcode's pattern, and those of calls. */
+/* Operands of an instruction checked against its opcode's pattern. */
 #include "ptx/front/front.h"
 
 #include <stdio.h>
@@ -9,25 +9,13 @@ enum { EXACT, WIDER };
 static bool is_bits(unsigned type) { return type >= PTX_B8 && type <= PTX_B128; }
 static bool is_integer(unsigned type) { return type >= PTX_U8 && type <= PTX_S64; }
 
-/* Whether registers of one type may hold values of the other, if they are wide enough: bits hold any, integers integers
- * of both signs, floats their own; a pair of halves is as good as bits but to other floats. What instructions alone
- * have, as bf16 and all packed types, is in registers of bits. */
-static bool holds(unsigned have, unsigned type)
-{
-    if (have == PTX_PRED || type == PTX_PRED || is_bits(have) || is_bits(type))
-        return (have == PTX_PRED) == (type == PTX_PRED);
-    if (have == PTX_F16X2 && (is_integer(type) || type == PTX_U16X2 || type == PTX_S16X2))
-        return true;
-    return have == type || (is_integer(have) && is_integer(type));
-}
-
 static void check_reg(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
                       const struct ptx_opnd *o, unsigned type, int how, bool is_dst)
 {
     char why[120];
     const unsigned have = p->f->reg[o->reg].type, size = ptx_type_size(type), got = ptx_type_size(have);
     const bool wider = how == WIDER && (!ptx_type_is_float(type) || is_bits(have));
-    if (!holds(have, type) || (wider ? got < size : got != size)) {
+    if (!ptx_type_holds(have, type) || (wider ? got < size : got != size)) {
         snprintf(why, sizeof why, "register is .%s; expected .%s", ptx_type_name(have), ptx_type_name(type));
         ptx_bad_operand(p, t, in, why);
     }
@@ -59,22 +47,30 @@ static unsigned wide_type(unsigned type)
     }
 }
 
-/* A vector of floats in memory may be in registers of integers as wide, a single one may not: ptxas has it so. */
+/* A vector of floats in memory may be in registers of integers as wide, a single one, or one of pairs, may not: ptxas
+ * has it so. */
 static unsigned element_type(unsigned have, unsigned type)
 {
-    const bool as_bits = ptx_type_is_float(type) && is_integer(have) && ptx_type_size(have) == ptx_type_size(type);
+    const bool as_bits = ptx_type_kind(type) & (PTX_KIND_FLOAT | PTX_KIND_HALF) && type != PTX_F16X2 &&
+                         is_integer(have) && ptx_type_size(have) == ptx_type_size(type);
     return as_bits ? part_type(type, 1) : type;
 }
 
 static void check_vec(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
                       const struct ptx_opnd *o, unsigned type, bool memory, int how, bool is_dst)
 {
+    unsigned first = PTX_NONE; /* the one that is held against the type: ptxas holds the others against it */
     for (unsigned i = 0; i < o->n; i++) {
         const struct ptx_opnd *e = &p->f->opnd[o->first + i];
-        if (e->kind == PTX_O_REG)
-            check_reg(p, t, in, e, memory ? element_type(p->f->reg[e->reg].type, type) : type, how, is_dst);
-        else if (e->kind == PTX_O_SINK ? !is_dst : is_dst || (e->kind != PTX_O_IMM && e->kind != PTX_O_SREG))
+        const unsigned have = e->kind == PTX_O_REG ? p->f->reg[e->reg].type : PTX_NONE;
+        if (first && have && first != PTX_PRED && !ptx_type_mixes(first, have))
+            ptx_bad_operand(p, t, in, "registers of different types in a vector");
+        if (e->kind == PTX_O_REG && (!first || first == PTX_PRED))
+            check_reg(p, t, in, e, memory ? element_type(have, type) : type, how, is_dst);
+        else if (have == PTX_NONE &&
+                 (e->kind == PTX_O_SINK ? !is_dst : is_dst || (e->kind != PTX_O_IMM && e->kind != PTX_O_SREG)))
             ptx_bad_operand(p, t, in, "a vector holds registers");
+        first = first ? first : have;
     }
 }
 
@@ -93,9 +89,11 @@ static unsigned letter_type(const struct ptx_instr *in, char c)
     case 'k':
     case 'n':
     case 'o':
-    case 'u': return PTX_U32;
+    case 'u':
+    case 'y': return PTX_U32;
     case 'J':
-    case 'i': return PTX_B32;
+    case 'i':
+    case 'r': return PTX_B32;
     case 'l': return PTX_B64;
     case 'h': return PTX_B16;
     case 'W':
@@ -145,8 +143,14 @@ static void check_scalar(struct ptx_parser *p, const struct ptx_tok *t, const st
     case PTX_O_REG:
         if (o->imm && is_dst_letter(c))
             ptx_bad_operand(p, t, in, "destination is not a register");
-        if (c == 'x' ? ptx_type_size(p->f->reg[o->reg].type) < 4 : c == 'V' || c == 'v' ? false : !type)
+        if (c == 'x' ? !ptx_type_is_address(p->f->reg[o->reg].type) || ptx_type_size(p->f->reg[o->reg].type) < 4
+            : c == 'V' || c == 'v' ? false
+                                   : !type)
             ptx_bad_operand(p, t, in, "register of the wrong type");
+        if (strchr("IJou", c) && !(ptx_type_kind(p->f->reg[o->reg].type) & (PTX_KIND_BITS | PTX_KIND_INTEGER)))
+            ptx_bad_operand(p, t, in, "register is no integer");
+        if (c == 'r' && ptx_type_kind(p->f->reg[o->reg].type) != PTX_KIND_BITS)
+            ptx_bad_operand(p, t, in, "register is not of bits");
         if (c != 'x')
             check_reg(p, t, in, o, type, takes_wider(p, in, o, c) ? WIDER : EXACT, is_dst_letter(c));
         if (o->sel && !strchr("Kkn", c))
@@ -286,6 +290,8 @@ static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, str
         }
         if (in->op == PTX_OP_ST && in->space == PTX_SP_PARAM)
             ptx_bad_operand(p, &t, in, "not a parameter of a call");
+        if (o->reg >= 0 && !ptx_type_is_address(p->f->reg[o->reg].type))
+            ptx_bad_operand(p, &t, in, "address register is no integer of at most 64 bits");
         if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) < 4)
             ptx_bad_operand(p, &t, in, "address register is narrower than 32 bits");
         if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) == 4 &&
@@ -341,20 +347,6 @@ static void read_loose(struct ptx_parser *p, const struct ptx_opcode *oc, struct
         ptx_make_vec(p, &in->src[in->nsrc++], rest, n);
 }
 
-/* There are 16 barriers, for whole warps; who arrives without waiting says for how many. */
-static void check_barrier(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in)
-{
-    const struct ptx_opnd *number = &in->src[0], *threads = &in->src[1];
-    if ((in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER) || in->sub == PTX_SUB_WARP_SYNC ||
-        in->scope == PTX_SCOPE_CLUSTER)
-        return;
-    if (in->nsrc > 0 && number->kind == PTX_O_IMM && (uint64_t)number->imm > 15)
-        ptx_bad_operand(p, t, in, "barriers have the numbers 0 to 15");
-    if (in->nsrc > 1 && threads->kind == PTX_O_IMM &&
-        (threads->imm % 32 || (!threads->imm && in->sub == PTX_SUB_ARRIVE)))
-        ptx_bad_operand(p, t, in, "the threads of a barrier are whole warps");
-}
-
 /* Reads operands along the letters of the opcode's pattern (opinfo.def). */
 void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct ptx_instr *in)
 {
@@ -399,76 +391,5 @@ void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct
     }
     if (!ptx_is(l, ';'))
         ptx_bad_operand(p, &l->tok, in, ptx_is(l, ',') ? "too many operands" : "expected ';'");
-    check_barrier(p, &l->tok, in);
-    if (in->op == PTX_OP_ELECT && in->ndst < 2)
-        ptx_bad_operand(p, &l->tok, in, "lacks the predicate of who is elected");
-}
-
-/* ---- calls ----------------------------------------------------------------------------------- */
-
-/* Arguments or results. A vector is its elements, as it is where a function declares it (ptx_read_params). */
-static void read_call_list(struct ptx_parser *p, const struct ptx_instr *in, struct ptx_opnd *o)
-{
-    struct ptx_tok t = p->lex.tok;
-    struct ptx_opnd flat[255];
-    uint32_t n = 0;
-    ptx_next(&p->lex);
-    ptx_read_list(p, in, PTX_NONE, 0, ')', o);
-    for (unsigned i = 0; i < o->n; i++) {
-        const struct ptx_opnd *e = &p->f->opnd[o->first + i];
-        const unsigned parts = e->kind == PTX_O_VEC ? e->n : 1;
-        if (n + parts > sizeof flat / sizeof *flat)
-            ptx_bad_operand(p, &t, in, "more than 255 operands in a list");
-        memcpy(&flat[n], e->kind == PTX_O_VEC ? &p->f->opnd[e->first] : e, parts * sizeof *e);
-        n += parts;
-    }
-    if (n != o->n)
-        ptx_make_vec(p, o, flat, n);
-    for (unsigned i = 0; i < o->n; i++) {
-        unsigned kind = p->f->opnd[o->first + i].kind;
-        if (kind != PTX_O_REG && kind != PTX_O_SYM && kind != PTX_O_IMM && kind != PTX_O_SINK)
-            ptx_bad_operand(p, &t, in, "argument of the wrong kind");
-    }
-}
-
-/* call (ret), callee, (arguments), prototype; everything but the callee may be missing. */
-void ptx_read_call(struct ptx_parser *p, struct ptx_instr *in)
-{
-    struct ptx_lex *l = &p->lex;
-    for (unsigned i = 0; i < 3; i++)
-        in->src[i] = (struct ptx_opnd){.reg = -1, .sym = -1};
-    in->dst[0] = in->src[0];
-    in->ndst = 1;
-    in->nsrc = 3;
-    if (ptx_is(l, '(')) {
-        read_call_list(p, in, &in->dst[0]);
-        if (!ptx_accept(l, ','))
-            ptx_bad_operand(p, &l->tok, in, "expected ',' and the function");
-    }
-    struct ptx_tok t = l->tok;
-    ptx_read_any(p, in, PTX_B64, 0, &in->src[0]);
-    bool direct = in->src[0].kind == PTX_O_SYM && PTX_SYM_BAND(in->src[0].sym) == PTX_BAND_FUNC;
-    if (!direct && in->src[0].kind != PTX_O_REG)
-        ptx_bad_operand(p, &t, in, "not a function or a register");
-    if (ptx_accept(l, ',')) {
-        if (ptx_is(l, '('))
-            read_call_list(p, in, &in->src[1]);
-        if (in->src[1].kind == PTX_O_NONE || ptx_accept(l, ',')) {
-            struct ptx_tok name = ptx_ident(l, "a prototype");
-            const struct ptx_sym *e = ptx_sym_find(&p->names, name.s, name.len);
-            if (!e || (e->kind != PTX_K_PROTO && e->kind != PTX_K_TARGETS))
-                ptx_bad_operand(p, &name, in, "not the label of a .callprototype or .calltargets");
-            in->src[2].kind = PTX_O_SYM;
-            in->src[2].sym = e->kind == PTX_K_PROTO ? PTX_SYM_PROTO(e->id) : e->id;
-        }
-    }
-    if (!direct && in->src[2].kind == PTX_O_NONE)
-        ptx_bad_operand(p, &t, in, "indirect call without a prototype");
-    if (direct) {
-        const struct ptx_func *callee = &p->f->module->func[PTX_SYM_INDEX(in->src[0].sym)];
-        if (in->src[1].n != callee->nparam || in->dst[0].n != callee->nret)
-            ptx_bad_operand(p, &t, in, "number of arguments or results differs from the function's");
-    }
-    if (!ptx_is(l, ';'))
-        ptx_bad_operand(p, &l->tok, in, "expected ';'");
+    ptx_check_together(p, &l->tok, in);
 }

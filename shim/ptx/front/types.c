@@ -42,6 +42,45 @@ bool ptx_type_is_float(unsigned type) { return type < PTX_NTYPES && types[type].
 
 bool ptx_type_is_signed(unsigned type) { return type < PTX_NTYPES && types[type].is_signed; }
 
+unsigned ptx_type_kind(unsigned type)
+{
+    switch (type) {
+    case PTX_B8:
+    case PTX_B16:
+    case PTX_B32:
+    case PTX_B64:
+    case PTX_B128: return PTX_KIND_BITS;
+    case PTX_F16:
+    case PTX_F16X2: return PTX_KIND_HALF;
+    case PTX_F32:
+    case PTX_F64: return PTX_KIND_FLOAT;
+    default: return type >= PTX_U8 && type <= PTX_S64 ? PTX_KIND_INTEGER : 0;
+    }
+}
+
+/* Bits hold any, integers integers of both signs, floats their own; a pair of halves is as good as bits but to other
+ * floats. What instructions alone have, as bf16 and all packed types, is in registers of bits. */
+bool ptx_type_holds(unsigned have, unsigned type)
+{
+    const unsigned a = ptx_type_kind(have), b = ptx_type_kind(type);
+    if (have == PTX_PRED || type == PTX_PRED || a == PTX_KIND_BITS || b == PTX_KIND_BITS)
+        return (have == PTX_PRED) == (type == PTX_PRED);
+    if (have == PTX_F16X2 && (b == PTX_KIND_INTEGER || type == PTX_U16X2 || type == PTX_S16X2))
+        return true;
+    return have == type || (a == PTX_KIND_INTEGER && b == PTX_KIND_INTEGER);
+}
+
+bool ptx_type_mixes(unsigned a, unsigned b)
+{
+    const unsigned x = ptx_type_kind(a), y = ptx_type_kind(b);
+    return ptx_type_size(a) == ptx_type_size(b) && (x == y || x == PTX_KIND_BITS || y == PTX_KIND_BITS);
+}
+
+bool ptx_type_is_address(unsigned type)
+{
+    return ptx_type_kind(type) & (PTX_KIND_BITS | PTX_KIND_INTEGER) && ptx_type_size(type) <= 8;
+}
+
 unsigned ptx_type_find(const char *s, size_t len)
 {
     for (unsigned i = 1; i < PTX_NTYPES; i++)
