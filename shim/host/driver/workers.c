@@ -212,6 +212,17 @@ static bool yield(struct t0_rest *rest)
     return host_strands_turn(&c->strands);
 }
 
+/* A block takes over a cluster that has not begun: grid->cancel. */
+static bool cancel(uint64_t *first)
+{
+    struct job *j = crew->job;
+    const uint32_t size = t0_cluster_size(j->grid);
+    if (j->failed || atomic_load_explicit(&j->next, memory_order_relaxed) >= j->count)
+        return false;
+    *first = atomic_fetch_add_explicit(&j->next, size, memory_order_relaxed);
+    return *first < j->count;
+}
+
 /* Blocks for the strand that runs; false if none are left. */
 static bool next_blocks(struct crew *c, struct t0_rest *out)
 {
@@ -228,11 +239,11 @@ static bool next_blocks(struct crew *c, struct t0_rest *out)
     return true;
 }
 
-/* Watched blocks that are resident together stay in the interpreter: one that faults could not be run again alone. So
- * do launches that a filter leaves out, as the objects are those of the others. */
+/* Watched blocks that are resident together, or take over others, stay in the interpreter: one that faults could not be
+ * run again alone. So do launches that a filter leaves out, as the objects are those of the others. */
 static const struct t1_object *object_of(MUfunction f, const struct t0_grid *g)
 {
-    return (g->watch || host_config()->check_tools) && (!g->watch || g->cooperative || g->cluster[0])
+    return (g->watch || host_config()->check_tools) && (!g->watch || g->cooperative || g->cluster[0] || f->info.cancels)
                ? NULL
                : host_function_object(f, g->block);
 }
@@ -400,10 +411,14 @@ enum t0_fault_kind host_grid_run(struct t0_grid *g, MUfunction f, bool alone, ui
     uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
     struct job j = {.grid = g, .f = f, .object = object_of(f, g), .count = blocks, .threads = 1};
     uint32_t cluster = t0_cluster_size(g);
-    j.batch = cluster > 1 ? cluster : j.object && !g->cooperative ? batch_of(blocks, block_ns, alone) : 1;
+    j.batch = cluster > 1                   ? cluster
+              : f->info.cancels             ? 1
+              : j.object && !g->cooperative ? batch_of(blocks, block_ns, alone)
+                                            : 1;
     bool share = blocks > 1 && !alone;
     g->stop = &j.failed;
     g->yield = yield;
+    g->cancel = cancel;
     if (share) {
         pthread_cond_init(&j.left, NULL);
         pthread_mutex_lock(&lock);

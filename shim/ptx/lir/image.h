@@ -6,7 +6,7 @@
 #include "ptx/lir/lir.h"
 
 #define LIR_IMAGE_MAGIC "cumu-t0\n"
-#define LIR_IMAGE_VERSION 11u /* goes up with any change of what follows */
+#define LIR_IMAGE_VERSION 12u /* goes up with any change of what follows */
 
 #define LIR_NONE 0xffffffffu          /* no function, no target */
 #define LIR_ROW_ALIGN 64u             /* a line of the CPU's cache, and a vector of AVX-512 */
@@ -167,6 +167,7 @@ struct lir_kernel_rec {
     uint32_t uses_dynamic; /* names dynamic shared memory */
     uint32_t launches;     /* calls the device runtime, or another kernel by its address */
     uint32_t uses_tensor;  /* has tcgen05: blocks have tensor memory */
+    uint32_t cancels;      /* has clusterlaunchcontrol: blocks take over those that have not begun */
     struct lir_cluster_info cluster;
 };
 

@@ -119,19 +119,32 @@ static void multicast(struct t0_warp *w, const struct lir_insn *i, unsigned lane
     }
 }
 
-/* st.bulk, and the answer of clusterlaunchcontrol, which is always that nothing was left to cancel. */
+/* The answer of clusterlaunchcontrol: the index of the first block of a cluster that now never begins, and 1; zeros if
+ * none was left. */
+static void cancel_cluster(const struct t0_grid *g, uint32_t answer[4])
+{
+    uint64_t first;
+    memset(answer, 0, 4 * sizeof *answer);
+    if (g->cancel && g->cancel(&first)) {
+        t0_block_index(g, first, answer);
+        answer[3] = 1;
+    }
+}
+
+/* st.bulk, and with an mbarrier clusterlaunchcontrol.try_cancel. */
 static void zero_bulk(struct t0_warp *w, const struct lir_insn *i)
 {
-    static const uint8_t zeros[16];
     T0_FOR_LANES(l, w->l.mask)
     {
         const uint32_t size = T0_U32(w, i->c)[l];
         const uint64_t to = shared_offset(w, i->a, l, i->aux & LIR_BULK_TO32);
         if (i->aux & LIR_BULK_BARRIER) {
             const uint64_t barrier = shared_offset(w, i->e, l, i->aux & LIR_BULK_BARRIER32);
-            if (to & 15 || size > sizeof zeros)
+            uint32_t answer[4];
+            if (to & 15 || size > sizeof answer)
                 t0_raise(w, i, T0_FAULT_MISALIGNED, l, to);
-            (i->aux & LIR_BULK_MULTICAST ? multicast : copy_bulk)(w, i, l, to, barrier, zeros, size);
+            cancel_cluster(w->block->grid, answer);
+            (i->aux & LIR_BULK_MULTICAST ? multicast : copy_bulk)(w, i, l, to, barrier, (const uint8_t *)answer, size);
         } else {
             if ((to | size) & 7)
                 t0_raise(w, i, T0_FAULT_MISALIGNED, l, to);

@@ -365,5 +365,6 @@ void t0_kernel_info(const struct t0_kernel *k, struct t0_kernel_info *out)
                                    .cluster = r->cluster,
                                    .uses_grid_sync = r->uses_grid_sync != 0,
                                    .may_wait = r->may_wait != 0,
+                                   .cancels = r->cancels != 0,
                                    .launches = r->launches != 0};
 }

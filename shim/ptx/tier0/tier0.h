@@ -86,6 +86,7 @@ struct t0_kernel_info {
     bool uses_grid_sync; /* reads %envreg1/2 */
     bool may_wait;       /* a loop may watch memory that others write, or calls hide one */
     bool launches;       /* calls the device runtime */
+    bool cancels;        /* blocks take over others (t0_grid's cancel) */
 };
 void t0_kernel_info(const struct t0_kernel *k, struct t0_kernel_info *out);
 
@@ -120,6 +121,9 @@ struct t0_grid { /* one launch; constant while it runs */
      * It may take the rest, whose count is then 0. True: others are under way on this thread, so that the block
      * had better wait for less long the next time. NULL: nobody to give way to. */
     bool (*yield)(struct t0_rest *rest);
+    /* Called by a block that asks to take over a cluster that has not begun, which then never does; *first is the
+     * number of its first block. False: none is left. NULL: there never is one. */
+    bool (*cancel)(uint64_t *first);
 };
 
 static inline bool t0_grid_stopped(const struct t0_grid *g)

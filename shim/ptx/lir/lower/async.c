@@ -138,8 +138,8 @@ static bool lower_bulk(struct lir_lower *l, const struct ptx_instr *i)
     return true;
 }
 
-/* st.bulk [a], size, 0 and clusterlaunchcontrol.try_cancel [answer], [mbarrier]: zeros in shared memory. All blocks
- * of a grid are on their way as soon as one is, so that there is never one left to cancel, which zeros say. */
+/* st.bulk [a], size, 0 and clusterlaunchcontrol.try_cancel [answer], [mbarrier]: zeros in shared memory, or with an
+ * mbarrier the answer, which is zeros where no cluster is left to cancel. */
 static bool lower_zeros(struct lir_lower *l, const struct ptx_instr *i)
 {
     const bool cancel = i->op == PTX_OP_CLUSTERLAUNCHCONTROL, multicast = cancel && has(i, "multicast");
@@ -165,6 +165,7 @@ static bool lower_zeros(struct lir_lower *l, const struct ptx_instr *i)
         size = lir_source(l, &i->src[1], LIR_CLASS_32);
     }
     const uint32_t all = lir_imm(l, LIR_CLASS_32, 0xffff);
+    l->cancels |= cancel;
     struct lir_insn *o = lir_emit(l, LIR_BULK);
     o->d = multicast ? all : LIR_SINK;
     o->a = to;

@@ -179,6 +179,7 @@ static void finish_kernel(struct lir_lower *l, const struct ptx_func *f)
         .uses_grid_sync = l->uses_grid_sync,
         .uses_dynamic = l->uses_dynamic,
         .uses_tensor = l->uses_tensor,
+        .cancels = l->cancels,
         .cluster = {.dims = {f->reqnctapercluster[0], f->reqnctapercluster[1], f->reqnctapercluster[2]},
                     .max = f->maxclusterrank,
                     .must_be_set = f->cluster_dim_explicit,

@@ -34,7 +34,7 @@ struct lir_lower {
     uint32_t shared_top, dynamic_align;
     uint32_t reserved; /* offset + 1 of the shared memory that the system software owns */
     struct ptx_calls reached;
-    bool has_indirect, has_alloca, uses_dynamic, uses_tensor;
+    bool has_indirect, has_alloca, uses_dynamic, uses_tensor, cancels;
     uint32_t num_regs;
     bool uses_grid_sync, may_wait, launches;
 

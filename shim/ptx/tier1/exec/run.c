@@ -173,6 +173,7 @@ void t1_find_fault(struct t0_worker *w, const struct t0_grid *g, uint64_t block,
     again.stop = &stop;
     again.asserted = NULL;
     again.yield = NULL;
+    again.cancel = NULL;                      /* what the block had taken over is not done again */
     const uint32_t size = t0_cluster_size(g); /* blocks of a cluster need each other */
     if (t0_blocks_run_resident(w, &again, block - block % size, size, &found) != T0_OK && found.kind != T0_STOPPED &&
         found.kind != T0_FAULT_NOMEM)
