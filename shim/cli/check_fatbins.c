@@ -148,7 +148,7 @@ static void sass_kernels(struct check_report *r, const struct fatbin_list *l)
         const char *name;
         if (l->entry[i].kind != FATBIN_CUBIN || fatbin_unpack(&l->entry[i], &elf, &len) != 0)
             continue;
-        for (unsigned k = 0; (name = fatbin_cubin_kernel(elf, len, k)); k++)
+        for (unsigned k = 0; (name = fatbin_cubin_kernel(elf, len, &k));)
             (void)kernel_named(r, name); /* stays without PTX unless some container has it */
         free(elf);
     }
@@ -340,7 +340,7 @@ static void bare_cubin(struct check_report *r, const char *name, const char *dat
         lower_kernels(r, m);
         ptx_module_close(m);
     }
-    for (unsigned k = 0; !text && (kernel = fatbin_cubin_kernel(data, size, k)); k++)
+    for (unsigned k = 0; !text && (kernel = fatbin_cubin_kernel(data, size, &k));)
         (void)kernel_named(r, kernel);
 }
 

@@ -150,7 +150,7 @@ static void names_of_cubin(struct pack_job *job, struct pack_module *m)
     uint64_t bytes;
     const char *name;
     char *elf = pack_cubin(m, &len);
-    for (; elf && (name = fatbin_cubin_kernel(elf, len, m->kernels)); m->kernels++)
+    for (unsigned k = 0; elf && (name = fatbin_cubin_kernel(elf, len, &k)); m->kernels++)
         add_name(job, m, name, false);
     for (unsigned i = 0; elf && (name = fatbin_cubin_variable(elf, len, i, &bytes)); i++)
         add_name(job, m, name, false);

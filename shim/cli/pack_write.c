@@ -82,7 +82,7 @@ static char *renamed_ptx(const struct pack_job *job, const struct pack_module *m
     uint64_t bytes;
     bool good = true;
     char *text = m->match == PACK_NONE ? NULL : pack_ptx(&job->from.module[m->match], len, arch), *renamed = NULL;
-    for (unsigned i = 0; text && good && (name = fatbin_cubin_kernel(elf, size, i)); i++)
+    for (unsigned k = 0; text && good && (name = fatbin_cubin_kernel(elf, size, &k));)
         good = pack_ids_add(&ids, name);
     for (unsigned i = 0; text && good && (name = fatbin_cubin_variable(elf, size, i, &bytes)); i++)
         good = pack_ids_add(&ids, name);
@@ -144,7 +144,7 @@ static void put_module(struct writer *w, struct pack_job *job, const struct pack
     long missing = ftell(w->strings);
     w->failed |= !elf || missing < 0 || missing > INT32_MAX;
     p->missing = (uint32_t)missing;
-    for (; elf && (name = fatbin_cubin_kernel(elf, size, p->kernels)); p->kernels++)
+    for (unsigned k = 0; elf && (name = fatbin_cubin_kernel(elf, size, &k)); p->kernels++)
         if (!has_kernel(w, ptx, elf, size, name)) {
             (void)put_string(w, name);
             p->lacking++;

@@ -77,24 +77,19 @@ static const char *next_section(const char *elf, size_t size, const char *prefix
     struct named n;
     if (!open_names(&n, elf, size))
         return NULL;
-    while (section(elf, size, &n.eh, (*s)++, sh)) {
-        const char *name = name_of(&n, elf, sh);
-        if (strncmp(name, prefix, strlen(prefix)) == 0)
-            return name + strlen(prefix);
-    }
+    const size_t len = strlen(prefix); /* names are long: that one ends is looked at where it begins right */
+    while (section(elf, size, &n.eh, (*s)++, sh))
+        if (sh->sh_name < n.names.sh_size && n.names.sh_size - sh->sh_name > len &&
+            !memcmp(elf + n.names.sh_offset + sh->sh_name, prefix, len) && *name_of(&n, elf, sh))
+            return name_of(&n, elf, sh) + len;
     return NULL;
 }
 
-const char *fatbin_cubin_kernel(const void *elf, size_t size, unsigned i)
+const char *fatbin_cubin_kernel(const void *elf, size_t size, unsigned *next)
 {
     /* Every kernel has a parameter bank of its own; device functions do not. */
     Elf64_Shdr sh;
-    unsigned s = 0;
-    const char *name;
-    do
-        name = next_section(elf, size, ".nv.constant0.", &s, &sh);
-    while (name && i--);
-    return name;
+    return next_section(elf, size, ".nv.constant0.", next, &sh);
 }
 
 const char *fatbin_cubin_section(const void *elf, size_t size, const char *name, size_t *len)

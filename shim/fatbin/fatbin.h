@@ -112,9 +112,10 @@ int fatbin_unpack(const struct fatbin_entry *e, char **out, size_t *len);
 bool fatbin_is_elf(const void *p, size_t size); /* 64-bit little-endian ELF, header within size */
 /* Size of an ELF image by its own tables; 0 when it is none, or reaches past `size`, which may be FATBIN_UNBOUNDED. */
 size_t fatbin_elf_size(const void *elf, size_t size);
-/* Name of the i-th kernel of a cubin, NULL past the last or when the tables are damaged. */
-const char *fatbin_cubin_kernel(const void *elf, size_t size, unsigned i);
-/* Name of the i-th variable of a cubin, as fatbin_cubin_kernel, and its bytes. */
+/* Name of the next kernel of a cubin, NULL past the last or when the tables are damaged. *next: 0 for the first, then
+ * as the last call left it. */
+const char *fatbin_cubin_kernel(const void *elf, size_t size, unsigned *next);
+/* Name of the i-th variable of a cubin, NULL as above, and its bytes. */
 const char *fatbin_cubin_variable(const void *elf, size_t size, unsigned i, uint64_t *bytes);
 /* What a kernel's parameters are: bytes, and the place of each (up to `room`, by their order). The number of them;
  * -1: the cubin does not say. */

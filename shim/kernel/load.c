@@ -66,7 +66,8 @@ static int add_cubin(struct cumu_module *m, const void *data, size_t size)
         return cumu_unit_of_pack(m, cumu_module_units(m), pack, packed) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (size == FATBIN_UNBOUNDED)
         size = whole;
-    const char *kernel = fatbin_cubin_kernel(data, size, 0);
+    unsigned next = 0;
+    const char *kernel = fatbin_cubin_kernel(data, size, &next);
     cumu_kernel_report(m, CUMU_GAP, kernel ? kernel : "module",
                        "the image is machine code (a cubin), there is no PTX to translate%s",
                        cumu_packs_any() ? ", and no pack of CUMU_PTX_PACK is for it" : "");

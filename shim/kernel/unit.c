@@ -159,7 +159,8 @@ static int refuse_sass(struct cumu_unit *u, const struct fatbin_list *l)
         const struct fatbin_entry *e = &l->entry[i];
         if (e->kind != FATBIN_CUBIN || fatbin_unpack(e, &elf, &len))
             continue;
-        const char *kernel = fatbin_cubin_kernel(elf, len, 0);
+        unsigned next = 0;
+        const char *kernel = fatbin_cubin_kernel(elf, len, &next);
         if (kernel) {
             snprintf(u->sass, sizeof u->sass, "%s", kernel);
             u->arch = e->arch;

@@ -252,7 +252,8 @@ static int file_holds(const char *path, const char *kernel, bool want_ptx)
         if (e->kind == FATBIN_PTX)
             found += want_ptx && strstr(out, kernel) != NULL;
         else if (!want_ptx && err == FATBIN_NO_PTX) {
-            const char *name = fatbin_cubin_kernel(out, len, 0);
+            unsigned next = 0;
+            const char *name = fatbin_cubin_kernel(out, len, &next);
             found += name && !strcmp(name, kernel) && fatbin_elf_size(out, len) > 0;
         }
         free(out);

@@ -10,7 +10,7 @@ static void read_cubin(const void *elf, size_t size)
     struct fatbin_param param[4];
     const char *name;
     uint64_t bytes;
-    for (unsigned k = 0; k < 8 && (name = fatbin_cubin_kernel(elf, size, k)); k++)
+    for (unsigned k = 0, n = 0; n < 8 && (name = fatbin_cubin_kernel(elf, size, &k)); n++)
         (void)fatbin_cubin_params(elf, size, name, param, 4);
     for (unsigned k = 0; k < 8 && fatbin_cubin_variable(elf, size, k, &bytes); k++)
         ;
