@@ -1,7 +1,7 @@
-/* Which variables an address may name, which registers hold a value, which types variables have: every form below
- * beside each state space, each register type. The answers are those of ptxas 13.0 (-arch sm_100a), but that it takes
- * textures and surfaces as addresses of some copies, prefetches and sums, where their handles mean nothing, and
- * addresses in registers of 8 and 16 bits. */
+/* Which variables an address may name, which registers hold a value, which types variables have, where an opcode may be
+ * in pieces: every form below beside each state space, each register type. The answers are those of ptxas 13.0 (-arch
+ * sm_100a), but that it takes textures and surfaces as addresses of some copies, prefetches and sums, where their
+ * handles mean nothing, and addresses in registers of 8 and 16 bits. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -320,10 +320,42 @@ static void check_declared(void)
     check(n, "%u declarations", n);
 }
 
+/* Words of an opcode may stand apart, but no dot from its word. */
+static void check_apart(void)
+{
+    static const struct {
+        bool taken;
+        const char *form;
+    } rows[] = {{true, "lop3 .b32 %r0, %r1, %r2, %r3, 0xca"},
+                {true, "ld .global .u32 %r0, [%d0]"},
+                {true, "ld.global\n .u32 %r0, [%d0]"},
+                {true, "mad .lo/* low */ .s32 %r0, %r1, %r2, %r3"},
+                {true, "@%p0 bar .sync 0"},
+                {true, "ret .uni"},
+                {false, "mad. lo.s32 %r0, %r1, %r2, %r3"},
+                {false, "mad . lo . s32 %r0, %r1, %r2, %r3"},
+                {false, "mad .lo .s33 %r0, %r1, %r2, %r3"},
+                {false, "mbarrier.init.shared:: cta.b64 [%r0], 1"}};
+    char text[2000];
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        snprintf(text, sizeof text, HEAD ".entry k()\n{\n" REGISTERS "%s;\n%s;\nret;\n}\n", rows[k].form, rows[k].form);
+        EXPECT(is_lowered(text) == rows[k].taken, "%s is %s", rows[k].form, rows[k].taken ? "refused" : "taken");
+    }
+    for (unsigned words = 10; words < 300; words += 30) { /* as long as any buffer, and longer */
+        size_t n = (size_t)snprintf(text, sizeof text, HEAD ".entry k()\n{\n" REGISTERS "add");
+        for (unsigned k = 0; k < words; k++)
+            n += (size_t)snprintf(text + n, sizeof text - n, " .u32");
+        snprintf(text + n, sizeof text - n, " %%r0, %%r1, %%r2;\nret;\n}\n");
+        EXPECT(!is_lowered(text), "%u words are taken", words);
+    }
+    check(true, "opcodes in pieces");
+}
+
 int main(void)
 {
     check_addresses();
     check_values();
     check_declared();
+    check_apart();
     return check_end("operands");
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Braces in braces; registers that a body may declare besides one for each byte of its text: name<n> declares n. */
-enum { MAX_SCOPES = 256, FREE_REGS = 65536 };
+enum { MAX_SCOPES = 256, FREE_REGS = 65536, OPCODE_MOST = 256 };
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
@@ -339,6 +339,31 @@ static const struct ptx_opcode *opcode(struct ptx_parser *p, const char *s, size
     return &p->opcode[e->id];
 }
 
+/* Reads an opcode with its modifiers. They may stand apart from what they follow, as CUTLASS's `lop3 .b32`: such an
+ * opcode is looked up as it is joined. */
+static const struct ptx_opcode *read_opcode(struct ptx_parser *p, uint32_t line)
+{
+    struct ptx_lex *l = &p->lex;
+    char joined[OPCODE_MOST];
+    const char *s = l->tok.s;
+    size_t len = ptx_opcode_span(l);
+    if (l->tok.kind != PTX_T_DOT)
+        return opcode(p, s, len, line);
+    memcpy(joined, s, len < sizeof joined ? len : 0);
+    while (l->tok.kind == PTX_T_DOT) {
+        const char *word = l->tok.s;
+        const size_t more = ptx_opcode_span(l), at = len;
+        len += more;
+        if (len >= sizeof joined)
+            ptx_fail(p->ctx, line, word, more, "an opcode of too many words");
+        memcpy(joined + at, word, more);
+    }
+    s = joined;
+    if (!ptx_sym_find(&p->opcode_names, s, len)) /* the table keeps what it is given */
+        s = ptx_strdup(p->ctx, s, len);
+    return opcode(p, s, len, line);
+}
+
 struct ptx_instr *ptx_push_instr(struct ptx_parser *p)
 {
     struct ptx_func *f = p->f;
@@ -367,9 +392,7 @@ static void read_instr(struct ptx_parser *p)
         if (l->tok.kind != PTX_T_IDENT)
             ptx_unexpected(l, "an instruction after its guard");
     }
-    const char *s = l->tok.s;
-    size_t len = ptx_opcode_span(l);
-    const struct ptx_opcode *oc = opcode(p, s, len, line);
+    const struct ptx_opcode *oc = read_opcode(p, line);
     struct ptx_instr in = oc->in;
     in.guard = guard;
     in.guard_neg = neg;
