@@ -1,6 +1,12 @@
-/* Loads and stores of tensor memory (tcgen05): shapes against each other and the ISA's figures, loads that reduce;
- * columns that warps wait for. */
+/* Loads, stores and copies of tensor memory (tcgen05): shapes against each other and the ISA's figures, copies of drawn
+ * layouts; loads that reduce; columns that warps wait for. */
 #include "tier0/tcgen05.h"
+#include "tier0/layouts.h"
+
+#ifndef COPIES
+#define COPIES 25 /* of each shape */
+#endif
+static unsigned drawn_copies;
 
 static const struct {
     const char *name;
@@ -52,6 +58,72 @@ static void shape(unsigned s, unsigned x, bool pack)
             bad += result[t * 128 + r] != want;
         }
     check(!bad, "tcgen05.ld .%s.x%u%s", shapes[s].name, x, pack ? " packed" : "");
+}
+
+/* Copies as CuTe's traits have them (copy_traits_sm100.hpp): lanes of the rows of shared memory, ((rows, repeat),
+ * broadcast) with their strides. */
+static const struct {
+    const char *name;
+    unsigned chunks, shape[3], stride[3];
+} copies[] = {{"128x256b", 2, {128, 1, 1}, {1, 0, 0}},
+              {"128x128b", 1, {128, 1, 1}, {1, 0, 0}},
+              {"4x256b", 2, {4, 1, 1}, {32, 0, 0}},
+              {"64x128b.warpx2::02_13", 1, {64, 1, 2}, {1, 0, 64}},
+              {"64x128b.warpx2::01_23", 1, {32, 2, 2}, {1, 64, 32}},
+              {"32x128b.warpx4", 1, {32, 1, 4}, {1, 0, 32}}};
+
+/* A copy of a drawn layout to drawn columns; of 4x256b to a drawn lane of each quarter. The others keep what they are
+ * filled with. */
+static void copied(unsigned s, enum layout_swizzle swizzle)
+{
+    static uint8_t used[LAYOUT_BYTES / 16];
+    static uint32_t want[THREADS * 128];
+    uint32_t *bytes = words + 128 * 128;
+    const unsigned rows = copies[s].shape[0] * copies[s].shape[1], chunks = copies[s].chunks;
+    const unsigned column = 4 * any(32 - chunks + 1), lane = copies[s].stride[0] == 32 ? any(32) : 0;
+    struct layout y;
+    struct args a = {result, words, 0};
+    unsigned bad = 0;
+    memset(used, 0, sizeof used);
+    if (!layout_draw(&y, 16, rows, 16 * chunks, swizzle, false, used))
+        return;
+    length = 0;
+    for (unsigned x = 0; x < SMEM / 4; x++)
+        bytes[x] = any(1u << 31);
+    for (unsigned x = 0; x < THREADS * 128; x++)
+        want[x] = words[x] = x;
+    for (unsigned r = 0; r < rows; r++)
+        for (unsigned b = 0; b < copies[s].shape[2]; b++)
+            for (unsigned c = 0; c < chunks; c++) {
+                unsigned e;
+                const unsigned to = r % copies[s].shape[0] * copies[s].stride[0] +
+                                    r / copies[s].shape[0] * copies[s].stride[1] + b * copies[s].stride[2] + lane;
+                memcpy(&want[to * 128 + column + 4 * c], (uint8_t *)bytes + layout_chunk(&y, r, 16 * c, &e), 16);
+            }
+    PUT(BEGIN, HEAD_100 ENTRY("k"));
+    for (unsigned k = 0; k < 128; k++)
+        PUT("ld.global.u32 %%z%u, [%%rd3+%u];\n", k, 4 * k);
+    PUT("tcgen05.st.sync.aligned.32x32b.x128.b32 [%%r13], ");
+    registers(128);
+    PUT(";\ntcgen05.wait::st.sync.aligned; tcgen05.fence::before_thread_sync; bar.sync 0;\n"
+        "tcgen05.fence::after_thread_sync; mov.u64 %%rd5, 0x%llx; add.u32 %%r20, %%r11, 0x%x;\n"
+        "@%%p4 bra M; tcgen05.cp.cta_group::1.%s [%%r20], %%rd5;\n"
+        "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];\n"
+        "M: mbarrier.try_wait.parity.shared::cta.b64 %%p6, [bar], 0; @!%%p6 bra M;\n"
+        "tcgen05.ld.sync.aligned.32x32b.x128.b32 ",
+        (unsigned long long)layout_descriptor(&y, true), lane << 16 | column, copies[s].name);
+    registers(128);
+    PUT(", [%%r13];\ntcgen05.wait::ld.sync.aligned;\n");
+    for (unsigned c = 0; c < 128; c++)
+        PUT("st.global.u32 [%%rd4+%u], %%z%u;\n", 4 * c, c);
+    PUT(FINISH);
+    if (!t0t_once(text_of, "k", 1, THREADS, &a, NULL))
+        return;
+    for (unsigned x = 0; x < THREADS * 128; x++)
+        bad += result[x] != want[x];
+    EXPECT(!bad, "tcgen05.cp.%s, swizzle %d, start %u, lead %u, stride %u, base %u: %u words wrong", copies[s].name,
+           swizzle, y.start, y.lead, y.stride, y.base, bad);
+    drawn_copies++;
 }
 
 /* Columns of a lane loaded with the least or the greatest of them, NaNs and zeros of both signs among them. */
@@ -190,5 +262,9 @@ int main(void)
                  how & 4 ? ".NaN" : "");
         reduced(text, 'f', how & 1, how & 2, how & 4);
     }
+    for (unsigned s = 0; s < sizeof copies / sizeof copies[0]; s++)
+        for (unsigned k = 0; k < COPIES; k++)
+            copied(s, (enum layout_swizzle)((s + k) % 5));
+    check(drawn_copies >= 5 * COPIES, "%u copies of drawn layouts", drawn_copies);
     return t0t_done();
 }
