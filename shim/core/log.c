@@ -89,6 +89,17 @@ CUMU_EXPORT bool cumu_log_on(enum cumu_level level, const char *channel)
 /* How many lines a site may say: a gap is the same gap every time. */
 static unsigned cap(enum cumu_level level) { return level == CUMU_GAP ? 1 : state.repeat; }
 
+/* Characters of a symbol that leave the text behind it its room: C++ names of kernels are longer than a line. */
+static int symbol_room(size_t room, const char *format, va_list args)
+{
+    enum { LEAST = 80, AROUND = 64 }; /* what stands beside both */
+    va_list again;
+    va_copy(again, args);
+    const int text = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    return text < 0 || (size_t)text + AROUND + LEAST > room ? LEAST : (int)(room - AROUND - (size_t)text);
+}
+
 /* Writes one line: built on the stack, as the logger may be called inside malloc; one write, so that lines of
  * processes do not mix; errno kept, because callers log between a failure and its report. A call from within itself
  * is dropped. */
@@ -108,8 +119,10 @@ void cumu_vlog(struct cumu_log_site *site, enum cumu_level level, const char *ch
     inside = true;
     char line[LINE];
     size_t room = sizeof line - 1; /* the newline always fits */
-    int n = snprintf(line, room, "cumu: %s: %s: %s%s", level_names[level], channel, symbol ? symbol : "",
-                     symbol ? ": " : "");
+    const int most = symbol_room(room, format, args);
+    const bool cut = symbol && strlen(symbol) > (size_t)most;
+    int n = snprintf(line, room, "cumu: %s: %s: %.*s%s%s", level_names[level], channel, most, symbol ? symbol : "",
+                     cut ? "..." : "", symbol ? ": " : "");
     size_t used = n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
     n = vsnprintf(line + used, room - used, format, args);
     if (n > 0)

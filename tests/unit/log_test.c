@@ -55,6 +55,14 @@ static void uncapped(void)
         cumu_warn("a", NULL, "%d", i);
 }
 
+static void long_symbol(void)
+{
+    char name[3000];
+    memset(name, 'k', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    cumu_log(NULL, CUMU_ERROR, "kernel", name, "%s it is %s", "why", "refused");
+}
+
 static void long_line(void)
 {
     static char text[5000];
@@ -138,6 +146,9 @@ int main(void)
     check_text(stderr_of(caps), "cumu: warn: a: 0\ncumu: gap: a: f: 0\ncumu: warn: a: 1 (said 2 times, no more)\n",
                "a site is capped; a gap is said once");
     check(count(stderr_of(uncapped), "\n") == 100, "a cap of 0 is no cap");
+    const char *kernel = stderr_of(long_symbol);
+    check(strstr(kernel, "kkk...: why it is refused\n") && strlen(kernel) < 1030 && strlen(kernel) > 900,
+          "a long symbol is cut, not what is said of it");
     const char *cut = stderr_of(long_line);
     check(strlen(cut) < 1030 && strlen(cut) > 1000 && cut[strlen(cut) - 1] == '\n', "a long line is cut");
     check_text(stderr_of(keeps_errno), "cumu: error: a: f: x\n", "errno is kept");
