@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,7 +277,11 @@ static void read_config(void)
 const struct host_config *host_config(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, read_config);
+    static atomic_bool known; /* asked several times a call */
+    if (!atomic_load_explicit(&known, memory_order_acquire)) {
+        pthread_once(&once, read_config);
+        atomic_store_explicit(&known, true, memory_order_release);
+    }
     return &config;
 }
 

@@ -82,6 +82,7 @@ struct MUstream_st {
     struct host_work *head, *last; /* queue; head is running if `running` */
     struct host_work *tail;        /* last work ever enqueued, may be done; NULL if none */
     bool running, ready;
+    _Atomic bool busy;               /* there is a head: read without the lock by who would wait */
     struct host_stream_order *order; /* order.c */
     _Atomic int async_error;         /* of its work that failed without poisoning: told once, by a wait for it */
     _Atomic bool doomed;             /* destroyed: freed when the queue is empty */

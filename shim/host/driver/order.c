@@ -31,7 +31,7 @@ static atomic_bool wanted; /* by lifetimes (lifetime.c) */
 static bool races(void) { return host_config()->check_tools & T0_RACECHECK; }
 
 /* Initcheck's reports name the calls of copies by it. */
-bool host_order_on(void) { return wanted || races() || (host_config()->check_tools & T0_INITCHECK); }
+bool host_order_on(void) { return wanted || (host_config()->check_tools & (T0_RACECHECK | T0_INITCHECK)); }
 
 static bool grow(struct vector *v, uint32_t n)
 {

@@ -163,7 +163,11 @@ static void complete(struct host_work *w)
 {
     if (!w->op.run) /* an event's point: nobody asks when others ended */
         w->time = host_now();
-    if (atomic_exchange(&w->done, 1) == 2)
+    /* Nobody can begin to wait for it meanwhile: that takes the lock. */
+    const bool watched = !w->stream || w->stream->tail != w || w->refs > 2;
+    if (!watched)
+        atomic_store_explicit(&w->done, 1, memory_order_release);
+    else if (atomic_exchange(&w->done, 1) == 2)
         syscall(SYS_futex, &w->done, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
     for (struct host_edge *e = w->edges, *next; e; e = next) {
         next = e->next; /* the edge is its waiter's and may go with it */
@@ -185,6 +189,8 @@ static void finish(MUstream s)
     if (!s->head)
         s->last = NULL;
     complete(w);
+    if (!s->head)
+        atomic_store_explicit(&s->busy, false, memory_order_release);
 }
 
 struct host_work *host_point_new(void)
@@ -382,8 +388,10 @@ static void link_edges(struct host_work *w, struct host_work *const *list, size_
 
 static void put(MUstream s, struct host_work *w)
 {
-    unref_locked(s->tail);
+    if (s->tail != w)
+        unref_locked(s->tail);
     s->tail = w;
+    atomic_store_explicit(&s->busy, true, memory_order_relaxed); /* whoever submits before a wait is seen by it */
     if (s->last)
         s->last->next = w;
     else
@@ -412,24 +420,25 @@ static MUresult done_by_caller(void *unused) { return (void)unused, MUSA_SUCCESS
 struct host_work *host_hold(MUstream s)
 {
     struct host_frames origin = {.count = 0};
-    struct host_work *w = malloc(sizeof *w);
-    if (!w)
-        return NULL;
-    *w = (struct host_work){.stream = s, .op.run = done_by_caller, .refs = 2}; /* queue, tail */
-    if (host_order_on())
+    struct host_work *w = NULL;
+    const bool ordered = host_order_on();
+    if (ordered)
         host_memcheck_frames(&origin);
     pthread_mutex_lock(&host_sched);
-    const bool idle_now = !s->head && !s->running && !s->doomed && !implied(s, NULL) && have_server();
-    if (idle_now) {
-        w->order = host_order_put(s, NULL, 0, &origin);
+    if (!s->head && !s->running && !s->doomed && !implied(s, NULL) && have_server()) {
+        w = s->tail; /* which is done: one that nobody else knows serves again */
+        if (!w || w->refs > 1 || w->order || w->own || w->edges)
+            w = malloc(sizeof *w);
+    }
+    if (w) {
+        *w = (struct host_work){.stream = s, .op.run = done_by_caller, .refs = 2}; /* queue, tail */
+        if (ordered)
+            w->order = host_order_put(s, NULL, 0, &origin);
         put(s, w);
         s->running = true;
     }
     pthread_mutex_unlock(&host_sched);
-    if (idle_now)
-        return w;
-    free(w);
-    return NULL;
+    return w;
 }
 
 void host_release(struct host_work *held, const struct host_op *op)
@@ -539,6 +548,8 @@ void host_fence(MUcontext ctx)
 
 struct host_work *host_stream_tail(MUstream s)
 {
+    if (!atomic_load_explicit(&s->busy, memory_order_acquire) && !host_order_on())
+        return NULL;
     pthread_mutex_lock(&host_sched);
     struct host_work *w = s->tail;
     if (w && w->done != 1)

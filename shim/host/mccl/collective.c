@@ -13,6 +13,8 @@
 
 #include "host/mccl/net/net.h"
 
+#define LAZY 8 /* at most MCCL_STAGES: a root waits for no number that it has not published */
+
 struct view { /* of one collective or chunk */
     mcclComm_t c;
     const struct mccl_job *job;
@@ -85,16 +87,27 @@ static mcclResult_t make_room(mcclComm_t c, uint64_t ahead, bool may_wait)
     return mcclSuccess;
 }
 
-/* The next number, for which there is room: this rank's line, unpublished. */
-static struct mccl_post *begin(struct view *v)
+/* The next number, for which there is room. */
+static void count(struct view *v)
 {
     mcclComm_t c = v->c;
     set_number(v, ++c->number);
     c->history = mix(c->history, v->job);
-    struct mccl_post *mine = post(v, c->rank);
-    mine->history = c->history;
     c->shared->member[c->rank].what[v->slot] = what_of(v->job);
+}
+
+/* And this rank's line, unpublished. */
+static struct mccl_post *describe(const struct view *v)
+{
+    struct mccl_post *mine = post(v, v->c->rank);
+    mine->history = v->c->history;
     return mine;
+}
+
+static struct mccl_post *begin(struct view *v)
+{
+    count(v);
+    return describe(v);
 }
 
 static void publish(struct view *v, struct mccl_post *mine)
@@ -103,10 +116,28 @@ static void publish(struct view *v, struct mccl_post *mine)
     mccl_notify(v->c);
 }
 
+/* Bytes that a contribution of n elements takes, the same on every rank. */
+static size_t contribution_room(const struct view *v, size_t n)
+{
+    return n * v->size * (v->job->kind == MCCL_REDUCE_SCATTER ? (size_t)v->c->nranks : 1);
+}
+
+/* Is it one piece that goes by the counters' lines or the small staging areas? */
+static bool is_short(const struct view *v)
+{
+    return contribution_room(v, v->job->count) <= (v->job->staged ? MCCL_STAGE
+                                                   : v->c->direct ? MCCL_COPIED_BYTES
+                                                                  : MCCL_STAGED_BYTES);
+}
+
 static void done(struct view *v)
 {
-    atomic_store_explicit(&v->c->shared->member[v->c->rank].done, v->number, memory_order_release);
-    mccl_notify(v->c);
+    /* Roots of short broadcasts are held up by nothing else than this word, which they read when they are far ahead:
+     * it is written now and then, so that it need not come back from them each time. */
+    if (v->job->kind != MCCL_BROADCAST || v->number % LAZY == 0 || !is_short(v))
+        atomic_store_explicit(&v->c->shared->member[v->c->rank].done, v->number, memory_order_release);
+    if (!v->job->way.held || !is_short(v)) /* else this was all: the others are told when its turn is over */
+        mccl_notify(v->c);
 }
 
 /* Does that rank, which has published this number, mean the same? */
@@ -157,12 +188,6 @@ static mcclResult_t gather(struct view *v, bool all)
     if (every) /* who has come to this number is done with the one before */
         c->passed = v->number - 1;
     return mcclSuccess;
-}
-
-/* Bytes that a contribution of n elements takes, the same on every rank. */
-static size_t contribution_room(const struct view *v, size_t n)
-{
-    return n * v->size * (v->job->kind == MCCL_REDUCE_SCATTER ? (size_t)v->c->nranks : 1);
 }
 
 /* Puts elements [at, at + n) where the others read them. */
@@ -223,20 +248,34 @@ static unsigned char *place(const struct view *v, int i, size_t bytes)
                                         : m->stage[v->number % MCCL_STAGES];
 }
 
+/* Nobody looks at the next number's line yet, which this CPU fetches meanwhile: later it would have to wait for it. */
+static void publish_ahead(const struct view *v, struct mccl_post *mine)
+{
+    atomic_store_explicit(&mine->number, v->number, memory_order_release);
+#if defined __x86_64__
+    __asm__ volatile("prefetchw %0" : : "m"(v->c->shared->member[v->c->rank].post[(v->number + 1) % MCCL_AHEAD]));
+#endif
+}
+
 /* One chunk by way of the counters' lines or the staging areas, in two halves: what this rank gives, */
 static void give(struct view *v, size_t at, size_t n)
 {
-    struct mccl_post *mine = begin(v);
+    count(v);
     bool contributes = gives(v->job, v->c->rank);
-    if (contributes)
-        contribute(v, place(v, v->c->rank, contribution_room(v, n)), at, n);
-    if (v->job->op == mcclNumOps)
-        v->c->shared->member[v->c->rank].scalar[v->slot] = v->job->scale.host;
+    /* Before anything is written to the line, which the others have in their caches as they look at it: a locked
+     * instruction behind that would wait until they have given it up, and they take it back at once. */
     if (v->job->kind == MCCL_BROADCAST && contributes && !at && enter_root(v)) {
         v->c->refused = v->number;
         return;
     }
-    if (contributes || !at)
+    struct mccl_post *mine = describe(v);
+    if (contributes)
+        contribute(v, place(v, v->c->rank, contribution_room(v, n)), at, n);
+    if (v->job->op == mcclNumOps)
+        v->c->shared->member[v->c->rank].scalar[v->slot] = v->job->scale.host;
+    if (v->job->kind == MCCL_BROADCAST && contributes && is_short(v)) /* it waits for nobody, and `done` comes next */
+        publish_ahead(v, mine);
+    else if (contributes || !at)
         publish(v, mine);
 }
 
@@ -418,13 +457,6 @@ static mcclResult_t take_offers(struct view *v)
 static struct view view_of(struct mccl_job *job)
 {
     return (struct view){.c = job->comm, .job = job, .size = mccl_type_size(job->type)};
-}
-
-static bool is_short(const struct view *v)
-{
-    return contribution_room(v, v->job->count) <= (v->job->staged ? MCCL_STAGE
-                                                   : v->c->direct ? MCCL_COPIED_BYTES
-                                                                  : MCCL_STAGED_BYTES);
 }
 
 bool mccl_begin_collective(struct mccl_job *job)

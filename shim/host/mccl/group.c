@@ -14,6 +14,7 @@
  * did not come in time, the next call looks half as often: a thread that calls for several ranks one by one waits for
  * itself. */
 #define LOOKS 200
+#define AT_ONCE 40
 #define TURNS 200
 #define CROWDED_TURNS 60
 #define IMPATIENCE 6 /* halvings at most */
@@ -67,8 +68,9 @@ mcclResult_t mccl_group_fail(mcclResult_t r)
 
 /* ---- onto a stream --------------------------------------------------------------------------- */
 
-/* In its turn. If it fails, its data are not what the stream's later work expects: the number of the failure, which
- * the stream tells if this is one of its callbacks. Who aborts knows that what was under way has no result. */
+/* In its turn; what a job that has its place in the stream has done is told to sleepers here. If it fails, its data
+ * are not what the stream's later work expects: the number of the failure, which the stream tells if this is one of
+ * its callbacks. Who aborts knows that what was under way has no result. */
 static int run(struct mccl_job *j, uint32_t ticket, bool healthy)
 {
     mcclComm_t c = j->comm;
@@ -101,8 +103,10 @@ static int run(struct mccl_job *j, uint32_t ticket, bool healthy)
     }
     if (mccl_one_sided(j))
         mccl_flown(c);
-    else
+    else {
+        mccl_notify(c); /* before its turn ends, and somebody takes the communicator down */
         mccl_turn_done(c);
+    }
     return failure;
 }
 
@@ -322,9 +326,10 @@ static struct mccl_job *do_here(struct mccl_job *jobs, void (*take)(struct mccl_
             continue;
         if (looks >= most)
             break;
-        if (!crowded && looks <= LOOKS)
-            mccl_pause();
-        else if (!mccl_yield())
+        if (!crowded && looks <= LOOKS) {
+            if (looks > AT_ONCE) /* takes longer than a look */
+                mccl_pause();
+        } else if (!mccl_yield())
             looks = most;
     }
     for (const struct mccl_job *j = jobs; j && looks >= most; j = j->next)

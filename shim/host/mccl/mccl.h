@@ -29,7 +29,8 @@
 #define MCCL_HERE_BYTES (128 << 10) /* that the calling thread moves itself: beyond, a stream's thread costs less */
 #define MCCL_LETTER (8 << 10)       /* bytes of data that one letter holds */
 #define MCCL_FEW 40                 /* that its first line holds */
-#define MCCL_DEPTH 4                /* letters in a mailbox */
+#define MCCL_DEPTH 16               /* letters in a mailbox: so seldom a sender asks what is taken */
+#define MCCL_LARGE 4                /* of those with more data than the first line holds */
 #define MCCL_OWN 2                  /* transfers that a group's job holds itself */
 #define MCCL_AHEAD 32               /* collectives that a rank may be ahead of another */
 #define MCCL_USER_OPS 64
@@ -121,14 +122,14 @@ struct mccl_letter { /* its first line is all of a short one: one line goes from
     uint16_t type;                     /* of the sender's elements, for the text of an error */
     unsigned char few[MCCL_FEW];       /* data of no more */
     struct mccl_piece piece;
-    MCCL_LINE unsigned char data[MCCL_LETTER];
 };
 
-struct mccl_mailbox {                 /* from one rank to one other */
-    MCCL_LINE _Atomic uint64_t sent;  /* the sender's: letters so far, */
-    uint64_t seen;                    /* and how many of them it knows to be taken */
-    MCCL_LINE _Atomic uint64_t taken; /* the receiver's */
-    struct mccl_letter letter[MCCL_DEPTH];
+struct mccl_mailbox {                      /* from one rank to one other */
+    MCCL_LINE _Atomic uint64_t sent;       /* the sender's: letters so far, */
+    uint64_t seen;                         /* and how many of them it knows to be taken */
+    MCCL_LINE _Atomic uint64_t taken;      /* the receiver's */
+    struct mccl_letter letter[MCCL_DEPTH]; /* by its number % MCCL_DEPTH */
+    MCCL_LINE unsigned char data[MCCL_LARGE][MCCL_LETTER];
     MCCL_LINE _Atomic uint64_t signals[MCCL_CONTEXTS * MCCL_SIGNALS]; /* how many came, never reset */
     _Atomic uint64_t windows;                                         /* that the one has shown the other */
 };

@@ -24,13 +24,16 @@ static bool blocked(const struct mccl_job *j, int i)
 
 static uint64_t load(const _Atomic uint64_t *word) { return atomic_load_explicit(word, memory_order_acquire); }
 
-/* Is there room for another letter? The receiver's count is asked only when the mailbox seems full. */
-static bool has_room(struct mccl_mailbox *box)
+static bool is_direct(const struct mccl_transfer *t) { return !t->moved && t->bytes > MCCL_LETTER && t->mappable; }
+
+/* Is there room for the next letter? The receiver's count is asked only when the mailbox seems full. */
+static bool has_room(struct mccl_mailbox *box, const struct mccl_transfer *t)
 {
     uint64_t sent = atomic_load_explicit(&box->sent, memory_order_relaxed);
-    if (sent - box->seen >= MCCL_DEPTH)
+    const uint64_t most = t->bytes - t->moved <= MCCL_FEW || is_direct(t) ? MCCL_DEPTH : MCCL_LARGE;
+    if (sent - box->seen >= most)
         box->seen = load(&box->taken);
-    return sent - box->seen < MCCL_DEPTH;
+    return sent - box->seen < most;
 }
 
 /* Is the next letter there? */
@@ -49,20 +52,20 @@ static bool step_send(mcclComm_t c, struct mccl_transfer *t)
         return t->complete;
     }
     bool moved = false;
-    while (!t->complete && !t->posted && has_room(box)) {
+    while (!t->complete && !t->posted && has_room(box, t)) {
         uint64_t sent = atomic_load_explicit(&box->sent, memory_order_relaxed);
         struct mccl_letter *l = &box->letter[sent % MCCL_DEPTH];
         size_t left = t->bytes - t->moved;
         l->total = t->bytes;
         l->type = (uint16_t)t->type;
-        l->direct = !t->moved && left > MCCL_LETTER && t->mappable;
+        l->direct = is_direct(t);
         if (l->direct) {
             l->piece = t->piece;
             t->posted = true;
         } else {
             size_t n = left < MCCL_LETTER ? left : MCCL_LETTER;
             l->bytes = (uint32_t)n;
-            memcpy(n <= MCCL_FEW ? l->few : l->data, t->at + t->moved, n);
+            memcpy(n <= MCCL_FEW ? l->few : box->data[sent % MCCL_LARGE], t->at + t->moved, n);
             t->moved += n;
             t->complete = t->moved == t->bytes;
         }
@@ -99,7 +102,7 @@ static mcclResult_t step_receive(mcclComm_t c, struct mccl_transfer *t, bool *mo
                 return r;
             t->complete = true;
         } else {
-            memcpy(t->at + t->moved, l->bytes <= MCCL_FEW ? l->few : l->data, l->bytes);
+            memcpy(t->at + t->moved, l->bytes <= MCCL_FEW ? l->few : box->data[taken % MCCL_LARGE], l->bytes);
             t->moved += l->bytes;
             t->complete = t->moved == t->bytes;
         }
@@ -117,7 +120,7 @@ bool mccl_can_step(void *arg)
         if (t->complete || blocked(j, i))
             continue;
         struct mccl_mailbox *box = mailbox(j->comm, t);
-        if (!t->send ? has_letter(box) : t->posted ? load(&box->taken) >= t->letter : has_room(box))
+        if (!t->send ? has_letter(box) : t->posted ? load(&box->taken) >= t->letter : has_room(box, t))
             return true;
     }
     return false;
@@ -152,7 +155,7 @@ mcclResult_t mccl_step_transfers(struct mccl_job *job, int *left, bool *moved)
             return r;
         *left += !t->complete;
     }
-    if (*moved)
+    if (*moved && (*left || !job->way.held)) /* else the others are told when its turn is over */
         mccl_notify(c);
     return mcclSuccess;
 }
