@@ -73,6 +73,47 @@ done
     done
     exit $bad
 ) || bad=1
+# Launchers as they are: what each tells its ranks, and a program that asks MPI, as GUIDE has it.
+# launched NAME DEVICES PROGRAM WORDS...: 4 ranks by those words, each of which sees so many devices
+launched() {
+    how=$1 devices=$2 program=$3
+    shift 3
+    port=$((port + 1))
+    # shellcheck disable=SC2046
+    NCCL_COMM_ID=127.0.0.1:$port check "4 ranks by $how" 0 \
+        $(printf 'rank.%s.of.4:.[0-9]*.devices:.PASS ' 0 1 2 3) -- "$@" "$program" "$devices"
+}
+launcher_of() { command -v "mpirun.$1" 2>/dev/null || { mpirun --version 2>/dev/null | grep -qi "$2" && command -v mpirun; }; }
+(
+    unset CUMU_HOST_DEVICES
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    port=$((21000 + $$ % 8000))
+    one="$(dirname "$0")/launched.c"
+    build_one() { # NAME COMPILER WORDS...
+        program=$tmp/$1
+        shift
+        "$@" -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -I"$B/gen" -o "$program" "$one" \
+            "$B/lib/cumu/facade/libnccl.so.2" "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined
+    }
+    build_one launched "${CC:-cc}"
+    launched "cumu launch" 4 "$tmp/launched" "$cumu" launch --backend host -n 4 --
+    launched "cumu launch, two devices each" 2 "$tmp/launched" "$cumu" launch --backend host -n 4 --devices-per-rank 2 --
+    for mpi in openmpi mpich; do
+        name=$([ $mpi = openmpi ] && echo 'Open MPI\|OpenRTE' || echo 'HYDRA')
+        mpirun=$(launcher_of $mpi "$name") || { echo "skip nccl by $mpi: not installed"; continue; }
+        over=$([ $mpi = openmpi ] && echo --oversubscribe || :)
+        # shellcheck disable=SC2086
+        launched "mpirun of $mpi" 4 "$tmp/launched" "$mpirun" $over -n 4 $run
+        if command -v mpicc.$mpi >/dev/null 2>&1; then
+            build_one with_$mpi mpicc.$mpi -DMPI
+            # shellcheck disable=SC2086
+            launched "mpirun of $mpi, a program of MPI" 4 "$tmp/with_$mpi" "$mpirun" $over -n 4 $run
+        fi
+    done
+    CUMU_HOST_DEVICES=1 check "which have one device, and may not" 1 'are both on device 0' -- \
+        env NCCL_COMM_ID=127.0.0.1:$((port + 1)) "$cumu" launch --backend host -n 2 -- "$tmp/launched" 1
+    exit $bad
+) || bad=1
 check "a tensor-parallel network, forward and backward, and a hierarchical all-reduce" 0 \
     '^PASS tensor_parallel$' -- $run "$fix/tensor_parallel"
 # Devices chosen by the variables of CUDA and of containers.
