@@ -97,11 +97,11 @@ static const struct {
     {"", "cvta.to.shared.u64 %d0, v"},
 };
 
-static const char *const registers[] = {"b8",  "u8",    "s8",  "b16", "u16", "s16", "f16", "b32", "u32",
-                                        "s32", "f16x2", "f32", "b64", "u64", "s64", "f64", "b128"};
+static const char *const registers[] = {"pred", "b8",  "u8",    "s8",  "b16", "u16", "s16", "f16", "b32",
+                                        "u32",  "s32", "f16x2", "f32", "b64", "u64", "s64", "f64", "b128"};
 
 /* X and Y are registers of one type; which types those may be. In a vector the first register is held against the
- * instruction's type, the others against it. */
+ * instruction's type, unless one of bits makes all of it bits; the others are held against the first. */
 static const struct {
     const char *types, *form;
 } values[] = {
@@ -135,6 +135,14 @@ static const struct {
     {"b16", "cvt.rn.satfinite.e4m3x2.f32 X, %f0, %f1"},
     {"b32 u32 s32 f16x2 b64 u64 s64 b128", "cvt.rni.u32.f32 X, %f0"},
     {"b32 f32", "set.lt.f32.f32 X, %f0, %f1"},
+    {"b32 u32 s32 f16x2 f32", "ld.global.v2.u32 {X, %r0}, [%d0]"},
+    {"b32 u32 s32 f16x2 f32", "ld.global.v2.f32 {X, %r0}, [%d0]"},
+    {"b32 u32 s32 f16x2 f32", "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%d0, {X, %r0}], [%r0]"},
+    {"b32 u32 s32 f16x2 f32", "tex.2d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%d0, {X, %r0}]"},
+    {"b32 u32 s32", "tex.a1d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d0, {X, %r0}]"},
+    {"b32 u32 s32 f16x2 f32",
+     "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f0, %f1, %f2, %f3}, {X, %r1, %r2, %r3}, {%r4, %r5}, {%f0, %f1, %f2, "
+     "%f3}"},
     {"b32 u32 s32", "bfe.u32 %r0, %r1, X, 3"},
     {"b32 u32 s32", "popc.b32 X, %r1"},
     {"b32 u32 s32", "dp4a.u32.s32 X, Y, %r2, %r3"},
@@ -158,7 +166,7 @@ static const struct {
     {"b64 u64 s64", "mbarrier.test_wait.shared.b64 %p0, [%r0], X"},
     {"b32 u32 s32", "mbarrier.try_wait.parity.shared.b64 %p0, [%r0], X"},
     {"b32 u32 s32", "mbarrier.pending_count.b64 X, %d0"},
-    {"b32 u32 s32", "cp.async.cg.shared.global [%r0], [%d0], 16, X"},
+    {"pred b32 u32 s32", "cp.async.cg.shared.global [%r0], [%d0], 16, X"},
     {"b32 u32 s32", "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%d0, {X, Y}], [%r0]"},
     {"b32 u32 s32 f16x2 f32", "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%d0, {%r0, X}], [%r0]"},
     {"b32 f32", "st.async.weak.shared::cluster" TX ".f32 [%r0], X, [%r1]"},

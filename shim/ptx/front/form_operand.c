@@ -46,8 +46,7 @@ static bool is_of_type(const struct ptx_func *f, const struct ptx_opnd *o, unsig
            (is_element && ptx_type_kind(have) == PTX_KIND_INTEGER && type != PTX_F16X2);
 }
 
-/* {a, b, ..} of registers that go with the first of them, which alone is held against the instruction's type; some may
- * be left out by '_'. */
+/* {a, b, ..} of registers that go with the first of them; some may be left out by '_'. */
 static bool is_even(const struct ptx_func *f, const struct ptx_opnd *o, unsigned from)
 {
     unsigned first = PTX_NONE;
@@ -60,12 +59,17 @@ static bool is_even(const struct ptx_func *f, const struct ptx_opnd *o, unsigned
     return true;
 }
 
-static const struct ptx_opnd *first_register(const struct ptx_func *f, const struct ptx_opnd *o)
+/* The register of a list that is held against the instruction's type: one of bits, which makes all of it bits, or the
+ * first. */
+static const struct ptx_opnd *typed_register(const struct ptx_func *f, const struct ptx_opnd *o)
 {
-    for (unsigned k = 0; k < o->n; k++)
-        if (f->opnd[o->first + k].kind == PTX_O_REG)
-            return &f->opnd[o->first + k];
-    return NULL;
+    const struct ptx_opnd *typed = NULL;
+    for (unsigned k = 0; k < o->n; k++) {
+        const struct ptx_opnd *e = &f->opnd[o->first + k];
+        if (e->kind == PTX_O_REG && (!typed || ptx_type_kind(type_of(f, e)) == PTX_KIND_BITS))
+            typed = e;
+    }
+    return typed;
 }
 
 /* Such a list, or one value, of this many bytes. */
@@ -88,8 +92,8 @@ static bool is_list_of_type(const struct ptx_func *f, const struct ptx_opnd *o, 
     for (unsigned k = 0; k < o->n; k++)
         if (e[k].kind != PTX_O_SINK && e[k].kind != PTX_O_REG && !is_of_type(f, &e[k], type, true, wider))
             return false;
-    const struct ptx_opnd *first = first_register(f, o);
-    return is_even(f, o, 0) && (!first || is_of_type(f, first, type, true, wider));
+    const struct ptx_opnd *typed = typed_register(f, o);
+    return is_even(f, o, 0) && (!typed || is_of_type(f, typed, type, true, wider));
 }
 
 /* ---- matrices -------------------------------------------------------------------------------- */
@@ -126,8 +130,8 @@ static bool is_matrix(const struct ptx_func *f, const struct ptx_opnd *o, unsign
 {
     if (o->kind != PTX_O_VEC)
         return o->kind != PTX_O_REG || ptx_type_kind(type_of(f, o)) & kinds;
-    const struct ptx_opnd *first = first_register(f, o);
-    return is_even(f, o, 0) && (!first || ptx_type_kind(type_of(f, first)) & kinds);
+    const struct ptx_opnd *typed = typed_register(f, o);
+    return is_even(f, o, 0) && (!typed || ptx_type_kind(type_of(f, typed)) & kinds);
 }
 
 /* Number of the matrix whose letter stands at `at`. */
@@ -182,16 +186,12 @@ static bool has_coordinates(const struct ptx_opcode *oc, const struct ptx_func *
     const bool texture = letter == 'x';
     if (!v || v->kind != PTX_O_VEC)
         return true;
-    for (unsigned k = 0; k < v->n; k++) {
+    const struct ptx_opnd *typed = texture && oc->is_array ? &f->opnd[v->first] : typed_register(f, v);
+    const unsigned kinds = PTX_KIND_BITS | PTX_KIND_INTEGER;
+    for (unsigned k = 0; k < v->n && !(texture && oc->ntype < 2); k++) {
         const struct ptx_opnd *e = &f->opnd[v->first + k];
-        unsigned kinds = PTX_KIND_BITS | PTX_KIND_INTEGER;
-        if (e->kind != PTX_O_REG || (texture && oc->ntype < 2))
-            continue;
-        if (k)
-            kinds = PTX_KIND_ANY;
-        else if (texture && !oc->is_array)
-            kinds |= oc->type[1] == PTX_F32 ? PTX_KIND_FLOAT : PTX_KIND_HALF;
-        if (!is_register(f, e, NARROW, kinds))
+        const unsigned more = texture && !oc->is_array ? oc->type[1] == PTX_F32 ? PTX_KIND_FLOAT : PTX_KIND_HALF : 0;
+        if (e->kind == PTX_O_REG && !is_register(f, e, NARROW, e == typed ? kinds | more : PTX_KIND_ANY))
             return false;
     }
     return is_even(f, v, texture && oc->is_array);

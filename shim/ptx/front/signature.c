@@ -59,13 +59,17 @@ static unsigned element_type(unsigned have, unsigned type)
 static void check_vec(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
                       const struct ptx_opnd *o, unsigned type, bool memory, int how, bool is_dst)
 {
-    unsigned first = PTX_NONE; /* the one that is held against the type: ptxas holds the others against it */
+    unsigned first = PTX_NONE, bits = PTX_NONE;
+    for (unsigned i = 0; i < o->n && !bits; i++) {
+        const struct ptx_opnd *e = &p->f->opnd[o->first + i];
+        bits = e->kind == PTX_O_REG && is_bits(p->f->reg[e->reg].type) ? p->f->reg[e->reg].type : PTX_NONE;
+    }
     for (unsigned i = 0; i < o->n; i++) {
         const struct ptx_opnd *e = &p->f->opnd[o->first + i];
         const unsigned have = e->kind == PTX_O_REG ? p->f->reg[e->reg].type : PTX_NONE;
-        if (first && have && first != PTX_PRED && !ptx_type_mixes(first, have))
+        if (first && have && !ptx_type_mixes(first, have))
             ptx_bad_operand(p, t, in, "registers of different types in a vector");
-        if (e->kind == PTX_O_REG && (!first || first == PTX_PRED))
+        if (have && (bits ? have == bits : !first)) /* a register of bits makes all of it bits */
             check_reg(p, t, in, e, memory ? element_type(have, type) : type, how, is_dst);
         else if (have == PTX_NONE &&
                  (e->kind == PTX_O_SINK ? !is_dst : is_dst || (e->kind != PTX_O_IMM && e->kind != PTX_O_SREG)))
