@@ -328,7 +328,7 @@ static void check_declared(void)
     check(n, "%u declarations", n);
 }
 
-/* Words of an opcode may stand apart, but no dot from its word. */
+/* Words of an opcode may stand apart, but no dot from its word; most in any order. */
 static void check_apart(void)
 {
     static const struct {
@@ -340,6 +340,11 @@ static void check_apart(void)
                 {true, "mad .lo/* low */ .s32 %r0, %r1, %r2, %r3"},
                 {true, "@%p0 bar .sync 0"},
                 {true, "ret .uni"},
+                {true, "div.full.ftz.f32 %f0, %f1, %f2"},
+                {true, "div.full.f32.ftz %f0, %f1, %f2"},
+                {false, "div.f32.full %f0, %f1, %f2"},
+                {false, "div.ftz.full.f32 %f0, %f1, %f2"},
+                {true, "div.f32.ftz.approx %f0, %f1, %f2"},
                 {false, "mad. lo.s32 %r0, %r1, %r2, %r3"},
                 {false, "mad . lo . s32 %r0, %r1, %r2, %r3"},
                 {false, "mad .lo .s33 %r0, %r1, %r2, %r3"},
