@@ -3,6 +3,7 @@
  * memory; otherwise each is told who is where, and their cards go round. An abstract name and a memfd leave nothing
  * behind, however a process ends. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -22,6 +23,8 @@
 #define BEAT_MS 1000    /* how often who waits hears that the desk lives */
 #define SECOND_MS 30000 /* until ranks that were told to come again have */
 #define NOTICE_MS 30000 /* then a line says who is missing */
+#define SCARCE_MS 700   /* how long there may be no descriptor for those who come */
+#define TAKEN_MS 10000  /* for ranks to take what they are handed */
 #define LATE_MS 10000   /* how long who comes to a meeting that was refused is told why */
 
 struct guest {
@@ -40,6 +43,7 @@ struct caller { /* by TCP: it has not said yet who it is */
 
 struct desk {      /* where the ranks of one id come to */
     int door, net; /* net: by TCP, -1 if there is none */
+    int spare;     /* given up so that those before the door can be told at least, when there is no other one */
     struct mccl_id id;
     int nranks, here; /* nranks: what the first one said */
     bool second;      /* they come for the second time */
@@ -47,6 +51,7 @@ struct desk {      /* where the ranks of one id come to */
     bool local;       /* of a host's ranks, who come at once or never */
     int64_t since;    /* the first one came, or, of a local one, might have */
     int64_t beat;     /* when those by TCP were last told that this desk lives */
+    int64_t scarce;   /* since then nobody can be let in, 0: the last one was */
     bool noticed;
     bool mixed;    /* refused for what one of them is: the others are to know whatever they come at, */
     int64_t until; /* until then */
@@ -179,18 +184,28 @@ static bool greet(struct desk *d, struct guest *g)
     return false;
 }
 
-static void pause_if_exhausted(void)
+/* Nobody could be let in. Those before the door would wait for as long as ranks may take to come. */
+static void pause_if_exhausted(struct desk *d)
 {
-    if (errno != EINTR && errno != ECONNABORTED && errno != EAGAIN) /* no descriptors left: not in a busy loop */
-        nanosleep(&(struct timespec){0, 10000000}, NULL);
+    const int why = errno;
+    if (why == EINTR || why == ECONNABORTED || why == EAGAIN)
+        return;
+    d->scarce = d->scarce ? d->scarce : mccl_now_ms();
+    if (mccl_now_ms() - d->scarce > SCARCE_MS)
+        refuse(d, mcclSystemError, "who made the id, process %d, cannot let in the others: %s", (int)getpid(),
+               strerror(why));
+    nanosleep(&(struct timespec){0, 10000000}, NULL); /* not in a busy loop */
 }
 
 static void admit_by_socket(struct desk *d)
 {
     struct guest g = {.fd = accept4(d->door, NULL, NULL, SOCK_CLOEXEC), .line = -1, .unix_socket = true};
-    if (g.fd < 0)
-        pause_if_exhausted();
-    else if (greet(d, &g))
+    if (g.fd < 0) {
+        pause_if_exhausted(d);
+        return;
+    }
+    d->scarce = 0;
+    if (greet(d, &g))
         admit(d, &g);
 }
 
@@ -200,9 +215,10 @@ static void admit_caller(struct desk *d)
     int fd = accept4(d->net, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct caller *at = &d->callers[0];
     if (fd < 0) {
-        pause_if_exhausted();
+        pause_if_exhausted(d);
         return;
     }
+    d->scarce = 0;
     for (int i = 1; i < MCCL_DOOR_PENDING && at->fd >= 0; i++)
         if (d->callers[i].fd < 0 || d->callers[i].since < at->since)
             at = &d->callers[i];
@@ -288,7 +304,7 @@ static void receive_all(struct desk *d)
             calling += d->callers[i].fd >= 0;
         }
         int guests = n - 2 - MCCL_DOOR_PENDING;
-        if (poll(p, (nfds_t)n, d->guests || d->local || calling ? 500 : -1) < 0)
+        if (mccl_poll_some(p, n, d->guests || d->local || calling ? 500 : -1) < 0)
             continue;
         for (int i = 0; i < guests; i++)
             if (p[i].fd >= 0 && p[i].revents) /* it has nothing to say: it is gone */
@@ -311,6 +327,7 @@ static void close_door(struct desk *d)
 {
     struct guest g = {.unix_socket = true};
     shutdown(d->door, SHUT_RDWR);
+    close(d->spare);
     while ((g.fd = accept4(d->door, NULL, NULL, SOCK_CLOEXEC)) >= 0)
         if (greet(d, &g))
             turn_away(d, &g, d->result ? d->result : mcclInvalidUsage);
@@ -362,6 +379,28 @@ static int make_memory(struct desk *d, uint64_t process, struct mccl_shared **sh
     return memory;
 }
 
+/* Whoever has taken the memory closes its connection; one that could not says so, and the others, who have it, are told
+ * there. */
+static void see_taken(struct desk *d, struct mccl_shared *shared)
+{
+    int64_t end = mccl_now_ms() + TAKEN_MS;
+    for (int i = 0; i < d->nranks; i++) {
+        int fd = d->guests[i].fd;
+        char word;
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        int64_t left = end - mccl_now_ms();
+        if (fd < 0)
+            continue;
+        if (poll(&p, 1, left > 0 ? (int)left : 0) == 1 && recv(fd, &word, 1, MSG_DONTWAIT) == 1) {
+            struct mcclComm c = {.shared = shared, .rank = i, .nranks = d->nranks};
+            mccl_fail(&c, mcclRemoteError,
+                      "rank %d cannot map the ranks' memory: it has no descriptor or no memory left", i);
+        }
+        close(fd);
+        d->guests[i].fd = -1;
+    }
+}
+
 /* Ranks in this process get the memory's address, others the descriptor, so that threads of one process share one
  * mapping. */
 static void answer(struct desk *d)
@@ -379,9 +418,13 @@ static void answer(struct desk *d)
             continue;
         r.mapped = g->hello.process == process ? shared : NULL;
         send_reply(g, r, memory);
-        close(g->fd);
-        g->fd = -1;
+        if (!shared) {
+            close(g->fd);
+            g->fd = -1;
+        }
     }
+    if (shared)
+        see_taken(d, shared);
     if (shared)
         mccl_unmap(shared);
     if (memory >= 0)
@@ -447,7 +490,7 @@ static void see_settled(struct desk *d, const struct mccl_seat *seats)
     while (left && !d->result) {
         if (mccl_now_ms() > end)
             refuse(d, mcclRemoteError, "not all hosts' ranks have met within %d s", SECOND_MS / 1000);
-        if (poll(p, (nfds_t)d->nranks, 500) <= 0)
+        if (mccl_poll_some(p, d->nranks, 500) <= 0)
             continue;
         for (int i = 0; i < d->nranks; i++) {
             char reason[MCCL_REASON] = "";
@@ -564,11 +607,14 @@ static mcclResult_t open_desk(struct mccl_id *id, bool abroad)
         id->door = (struct mccl_place){0};
     d->id = *id;
     d->door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (d->door >= 0 && bind(d->door, (struct sockaddr *)&name, mccl_name_of(&name, id)) == 0 &&
+    d->spare = fcntl(d->door, F_DUPFD_CLOEXEC, 0);
+    if (d->spare >= 0 && bind(d->door, (struct sockaddr *)&name, mccl_name_of(&name, id)) == 0 &&
         listen(d->door, MCCL_MAX_RANKS) == 0 && (d->net >= 0 || !id->named) && mccl_thread(serve, d))
         return mcclSuccess;
     if (d->door >= 0)
         close(d->door);
+    if (d->spare >= 0)
+        close(d->spare);
     close_net(d);
     free(d);
     return mcclSystemError;

@@ -161,8 +161,8 @@ static void keep_line(mcclResult_t r, int fd, int *line)
 }
 
 /* By the Unix socket of this network namespace. mcclInvalidUsage: nobody is there. */
-static mcclResult_t call_by_socket(const struct mccl_hello *me, struct mccl_reply *reply, int *memory, int *line,
-                                   int silent)
+static mcclResult_t call_by_socket(const struct mccl_hello *me, struct mccl_reply *reply, struct mccl_shared **shared,
+                                   int *memory, int *line, int silent)
 {
     struct sockaddr_un name;
     socklen_t length = mccl_name_of(&name, &me->id);
@@ -180,6 +180,12 @@ static mcclResult_t call_by_socket(const struct mccl_hello *me, struct mccl_repl
         r = mcclRemoteError;
     else
         r = reply_comes(fd, pid, silent) ? receive_reply(fd, reply, memory) : mcclRemoteError;
+    if (!r && (*shared = reply->mapped ? reply->mapped : mccl_map(*memory, me->nranks, 1)) == NULL)
+        r = mcclSystemError;
+    if (r == mcclSystemError && !reply->result) { /* the others have it: they are to be told (desk.c) */
+        (void)send(fd, "n", 1, MSG_NOSIGNAL);
+        snprintf(reply->reason, sizeof reply->reason, "no descriptor or no memory left");
+    }
     keep_line(r, fd, line);
     return r;
 }
@@ -220,14 +226,12 @@ static mcclResult_t meet(const struct mccl_hello *me, struct mccl_shared **share
     int64_t end = mccl_now_ms() + mccl_settings()->join_ms;
     mcclResult_t r;
     do {
-        r = me->part ? mcclInvalidUsage : call_by_socket(me, &reply, &memory, line, silent);
+        r = me->part ? mcclInvalidUsage : call_by_socket(me, &reply, shared, &memory, line, silent);
         if (r == mcclInvalidUsage && !reply.result && me->id.door.family)
             r = call_by_net(me, &reply, CONNECT_MS, line);
         if (r == mcclInvalidUsage && !reply.result && me->id.named)
             nanosleep(&(struct timespec){0, 20000000}, NULL);
     } while (r == mcclInvalidUsage && !reply.result && me->id.named && mccl_now_ms() < end);
-    if (!r)
-        *shared = reply.mapped ? reply.mapped : mccl_map(memory, me->nranks, 1);
     if (memory >= 0)
         close(memory);
     snprintf(reason, MCCL_REASON, "%s", reply.reason);
@@ -251,6 +255,10 @@ static void look_round(mcclComm_t c)
             c->pidfd[i] = (int)syscall(SYS_pidfd_open, m->pid, 0);
             if (c->pidfd[i] < 0 && errno == ESRCH)
                 m->left = 1;
+            else if (c->pidfd[i] < 0 &&
+                     (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) /* it would die unseen */
+                mccl_fail(c, mcclSystemError, "rank %d cannot watch rank %d: %s", mccl_name(c, c->rank),
+                          mccl_name(c, i), strerror(errno));
         }
         CPU_OR(&all, &all, &m->cpus);
         int k = 0, more = 0;
@@ -384,7 +392,8 @@ mcclResult_t mccl_join_while(int silent, mcclComm_t *comm, int nranks, const mcc
         }
     } else if (!r) {
         look_round(c);
-        r = refuse_sharing(c);
+        r = mccl_state(c);
+        r = r ? r : refuse_sharing(c);
         r = r ? r : open_reunion(c);
         r = r ? r : mccl_settle(c, c->one_process ? c : kept_probe(device));
         if (!r)

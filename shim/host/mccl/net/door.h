@@ -164,8 +164,11 @@ bool mccl_send_frame(int fd, uint32_t type, const void *from, size_t n, int pati
  * when another one or none comes. */
 void *mccl_receive_frame(int fd, uint32_t type, size_t most, size_t *bytes, int patience_ms, char *reason);
 int64_t mccl_now_ms(void);
-/* poll(2) until then, -1: for ever, unless the thread gives up (cumu_mccl_while). */
+/* poll(2), at most MCCL_POLLS, many of which may be -1: the kernel takes none longer than a process may have open. */
+enum { MCCL_POLLS = MCCL_MAX_RANKS + 64 };
 struct pollfd;
+int mccl_poll_some(struct pollfd *p, int n, int ms);
+/* poll(2) until then, -1: for ever, unless the thread gives up (cumu_mccl_while). */
 int mccl_poll(struct pollfd *p, unsigned n, int64_t end);
 bool mccl_given_up(void);
 

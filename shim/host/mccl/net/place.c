@@ -57,6 +57,23 @@ int mccl_poll(struct pollfd *p, unsigned n, int64_t end)
     }
 }
 
+int mccl_poll_some(struct pollfd *p, int n, int ms)
+{
+    struct pollfd some[MCCL_POLLS];
+    int of[MCCL_POLLS], k = 0;
+    for (int i = 0; i < n; i++) {
+        p[i].revents = 0;
+        if (p[i].fd < 0)
+            continue;
+        some[k] = p[i];
+        of[k++] = i;
+    }
+    int r = poll(some, (nfds_t)k, ms);
+    for (int i = 0; i < k && r > 0; i++)
+        p[of[i]].revents = some[i].revents;
+    return r;
+}
+
 /* ---- addresses ----------------------------------------------------------------------------------- */
 
 union address {

@@ -294,7 +294,7 @@ static void look(struct hall *h)
         g->at = n;
         h->polls[n++] = (struct pollfd){.fd = g->fd >= 0 ? g->fd : g->watch, .events = POLLIN};
     }
-    int some = poll(h->polls, (nfds_t)n, LOOK_MS);
+    int some = mccl_poll_some(h->polls, n, LOOK_MS);
     for (int k = 1; k < h->m->n && some == 0; k++)
         if (h->guests[k].fd < 0 && !h->guests[k].gone && has_ended(h->r, h->m->ranks[k]))
             miss(h, k, "its process has ended");

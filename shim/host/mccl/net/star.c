@@ -310,7 +310,7 @@ static void take_leave(struct mccl_star *s)
             if (!l->nunsent)
                 shutdown(l->fd, SHUT_WR);
         }
-        if (any && poll(s->polls, (nfds_t)s->nlinks, END_MS / 10) <= 0)
+        if (any && mccl_poll_some(s->polls, s->nlinks, END_MS / 10) <= 0)
             continue;
         for (int i = 0; i < s->nlinks && any; i++)
             if (s->polls[i].revents)
@@ -333,7 +333,7 @@ static void *run(void *arg)
         bool busy = moved != s->moved;
         int n = gather_polls(s, busy);
         s->moved = moved;
-        (void)poll(s->polls, (nfds_t)n, busy ? BUSY_MS : beat);
+        (void)mccl_poll_some(s->polls, n, busy ? BUSY_MS : beat);
         int64_t now = mccl_now_ms(), slept = now - before;
         before = now;
         if (s->polls[0].revents) {
