@@ -474,8 +474,6 @@ static bool team(unsigned seed, int fate)
         plan.fate = (enum fate)fate;
     if (plan.fate == CUT && !nhosts)
         plan.fate = KILLED;
-    if (plan.fate == STOPPED && !nhosts && !getenv("CUMU_NCCL_HOST_RANKS"))
-        plan.fate = LEAVES; /* on one host who stands still is waited for */
     plan.at_step = (int)(draw(&s) % STEPS);
     plan.after_us = 1 + (int)(draw(&s) % 3000);
     memset(shared, 0, sizeof *shared);
