@@ -36,7 +36,7 @@
  *             all in raw containers. t1_satom_OP_T: the same on shared memory, no lock prefix
  *   warp      t1_match_any_u32/u64(m, const a[32], uint32_t d[32]), t1_match_all_u32/u64(...) returns pred mask
  *             t1_redux_OP_T(m, const uint32_t a[32]) -> uint32_t
- *             t1_shfl_index(mode, const b[32], const c[32], idx[32]) -> in-range mask; mode 0 up 1 down 2 bfly 3 idx
+ *             t1_shfl_lanes(mode, lanes, b, c, &bits in range) -> pu32 of source lanes; mode 0 up 1 down 2 bfly 3 idx
  *   clusters  t1_cluster_arrive(b) t1_cluster_wait(b): the barrier of a cluster's blocks, of a warp
  *             T1_FAR(b, a): flat address of a shared::cluster address, T1_NEAR the reverse; T1_MAPA(b, a, rank)
  *             T1_MAPA_FAR(b, a, rank) T1_RANK_OF(b, a) T1_FAR_RANK(b, a): of generic and of shared::cluster

@@ -18,7 +18,8 @@ static bool flushes(const struct ptx_instr *in)
     case PTX_OP_NEG:
     case PTX_OP_MIN:
     case PTX_OP_MAX: return in->type[0] == PTX_F32 && in->flags & PTX_F_FTZ;
-    case PTX_OP_CVT: return in->type[0] == PTX_F32 && in->type[1] >= PTX_U8 && in->type[1] <= PTX_S64;
+    case PTX_OP_CVT: /* a half's denormals are numbers like others there */
+        return in->type[0] == PTX_F32 && ((in->type[1] >= PTX_U8 && in->type[1] <= PTX_S64) || in->type[1] == PTX_F16);
     default: return false;
     }
 }
@@ -51,13 +52,22 @@ static bool is_flushed(const struct ptx_func *f, const struct ptx_opnd *o, int32
         return true;
     }
     const struct ptx_instr *in = &f->instr[v->instr];
-    const unsigned sources = in->op == PTX_OP_MOV ? 1 : in->op == PTX_OP_SELP ? 2 : 0;
-    if (in->guard >= 0 || in->ndst != 1 || in->dst[0].kind != PTX_O_REG || ptx_type_size(in->type[0]) != 4)
+    const bool shuffle = in->op == PTX_OP_SHFL; /* lanes that take no part give 0 */
+    const unsigned sources = in->op == PTX_OP_MOV || shuffle ? 1 : in->op == PTX_OP_SELP ? 2 : 0;
+    if (in->guard >= 0 || (in->ndst != 1 && !shuffle) || in->dst[0].kind != PTX_O_REG ||
+        ptx_type_size(in->type[0]) != 4)
         return false;
     for (unsigned s = 0; s < sources; s++)
         if (!is_flushed(f, &in->src[s], f->instr_src[v->instr][s], seen, n))
             return false;
     return sources || flushes(in);
+}
+
+/* Whether a denormal compares as 0 does: with a number that is none of both. */
+static bool compared_with_normal(const struct ptx_instr *in, unsigned source)
+{
+    const struct ptx_opnd *other = &in->src[!source];
+    return in->op == PTX_OP_SETP && source < 2 && other->kind == PTX_O_IMM && other->imm & 0x7f800000;
 }
 
 /* The pattern without the flushes of such sources: "t1_v_ftz($0)", of vectors, scalars and halves alike. */
@@ -68,7 +78,8 @@ void t1_spare_flushes(struct t1_emit *e, struct t1_op *op)
     for (unsigned s = 0; s < op->nsrc; s++) {
         int32_t seen[MOST_SOURCES];
         unsigned n = 0;
-        if (op->src[s] != T1_K_32 || !is_flushed(e->f, &e->in->src[s], e->f->instr_src[e->at][s], seen, &n))
+        if (op->src[s] != T1_K_32 ||
+            !(compared_with_normal(e->in, s) || is_flushed(e->f, &e->in->src[s], e->f->instr_src[e->at][s], seen, &n)))
             continue;
         for (unsigned t = 0; t < 4; t++)
             for (unsigned d = 0; d < 3; d++) {

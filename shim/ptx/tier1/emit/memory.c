@@ -136,7 +136,7 @@ static unsigned register_size(const struct t1_emit *e, const struct ptx_opnd *o)
 static const char *ask_for_row(struct t1_emit *e, const struct access *x)
 {
     const struct t1_arg *a = &x->address;
-    if (e->isa != T1_AVX2 || a->rep != T1_V || a->kind != T1_K_64 || x->shared || x->local || x->words ||
+    if (e->isa == T1_PLAIN || a->rep != T1_V || a->kind != T1_K_64 || x->shared || x->local || x->words ||
         x->has_gather || x->size < 4 || e->guarded)
         return NULL;
     const char *t = t1_str(e, "t%u", e->temps++);
@@ -209,6 +209,8 @@ static void load(struct t1_emit *e, const struct access *x, const struct ptx_opn
     bool sign = e->in->type[0] >= PTX_S8 && e->in->type[0] <= PTX_S64;
     const unsigned first = e->temps;
     const char *row = ask_for_row(e, x);
+    if (row && e->f->block[e->block].loop_header >= 0)
+        t1_put(e, "if (%s)\nT1_AHEAD_ROUND(%s, %u, row%u);\n", row, in_row(e, x, 0), 32 * x->size, e->rows++);
     const bool halves = a->rep == T1_G && a->stride != (int64_t)x->size && !x->wide;
     e->temps += halves ? n : 0;
     for (unsigned k = 0; k < n; k++) {

@@ -169,7 +169,7 @@ static void shuffle(struct t1_emit *e)
     int32_t v = t1_dst(e, 0), p = t1_dst(e, 1);
     struct t1_arg a = t1_src(e, 0, T1_K_32);
     uint8_t lane[32];
-    uint32_t inside;
+    uint32_t inside, control;
     t1_put(e, "{\n");
     if (is_one(e, v) || is_one(e, p)) { /* the analysis found that all read this lane */
         struct t1_arg b = t1_src(e, 1, T1_K_32);
@@ -187,20 +187,32 @@ static void shuffle(struct t1_emit *e)
         const char *index = t1_str(e, "t%u", e->temps++);
         struct t1_arg b = t1_src(e, 1, T1_K_32), c = t1_src(e, 2, T1_K_32);
         unsigned mode = in->sub == PTX_SUB_UP ? 0 : in->sub == PTX_SUB_DOWN ? 1 : in->sub == PTX_SUB_BFLY ? 2 : 3;
-        const char *bl = t1_lane(e, &b), *cl = t1_lane(e, &c);
-        t1_put(e,
-               "uint32_t bl[32], cl[32], il[32];\n"
-               "for (unsigned l = 0; l < 32; l++) bl[l] = %s, cl[l] = %s;\n",
-               bl, cl);
-        t1_put(e, "uint32_t in = t1_shfl_index(%u, bl, cl, il);\n(void)in;\n", mode);
-        for (unsigned k = 0; k < e->np; k++)
-            t1_put(e, "pu32 %s_%u = t1_fill_u32(il, %u);\n", index, k, k);
+        const bool any = mode == 3 && known(e, 2, &control) && (control & 0x1f1f) == 31; /* permutations take 5 bits */
+        t1_put(e, any ? "uint32_t in = ~0u;\n(void)in;\n" : "uint32_t in = 0, ok;\n(void)in;\n");
+        for (unsigned k = 0; k < e->np; k++) {
+            const char *from = t1_piece(e, &b, k);
+            t1_put(e, "pu32 %s_%u = %s;\n", index, k,
+                   any ? from
+                       : t1_str(e, "t1_shfl_lanes(%u, T1_LANE32 + %uu, %s, %s, &ok)", mode, k * e->nl, from,
+                                t1_piece(e, &c, k)));
+            if (!any)
+                t1_put(e, "in |= ok << %u;\n", k * e->nl);
+        }
         if (v >= 0)
             permuted(e, v, &a, index, NULL);
         if (p >= 0)
             t1_def_mask(e, p, "in");
     }
     t1_put(e, "}\n");
+}
+
+/* Where give() collects the answers; unoptimised code clears each array that is declared. */
+static void begin_answers(struct t1_emit *e, int32_t v)
+{
+    t1_put(e, is_one(e, v)                              ? "{\nuint32_t one = 0;\n"
+              : v >= 0 && e->value[v].kind == T1_K_PRED ? "{\nuint32_t pred = 0;\n"
+              : v >= 0                                  ? "{\nuint32_t all[32] = {0};\n"
+                                                        : "{\n");
 }
 
 /* Gives the lanes of `who` the number or the predicate `expr`. */
@@ -248,7 +260,7 @@ static void vote(struct t1_emit *e)
     const char *p = "set";
     if (v < 0)
         return;
-    t1_put(e, "{\nuint32_t one = 0, pred = 0, all[32] = {0};\n(void)one; (void)pred; (void)all;\n");
+    begin_answers(e, v);
     struct t1_arg a = t1_src(e, 0, T1_K_PRED);
     if (!masked_ballot(e, v, &a)) {
         open_groups(e, 1);
@@ -297,7 +309,7 @@ static void reduce(struct t1_emit *e)
     if (v < 0)
         return;
     struct t1_arg a = t1_src(e, 0, T1_K_32);
-    t1_put(e, "{\nuint32_t one = 0, all[32] = {0};\n(void)all;\n");
+    begin_answers(e, v);
     const char *x = t1_lane(e, &a);
     t1_put(e, "uint32_t al[32];\nfor (unsigned l = 0; l < 32; l++) al[l] = %s;\n", x);
     open_groups(e, 1);
@@ -310,7 +322,8 @@ static void reduce(struct t1_emit *e)
 static void elect(struct t1_emit *e)
 {
     int32_t v = t1_dst(e, 0), p = t1_dst(e, 1);
-    t1_put(e, "{\nuint32_t one = 0, all[32] = {0}, leaders = 0;\n(void)one; (void)all;\n");
+    begin_answers(e, v);
+    t1_put(e, "uint32_t leaders = 0;\n");
     open_groups(e, 0);
     t1_put(e, "leaders |= who & (0u - who);\n");
     if (v >= 0)

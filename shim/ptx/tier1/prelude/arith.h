@@ -330,7 +330,11 @@ T1_BREV(uint32_t, t1_s_brev32)
         x |= x >> 16; \
         return popc(~x); \
     }
+#if T1_ISA == 2 && !defined(__clang__)
+T1_INLINE pu32 t1_v_clz32(pu32 x) { return (pu32)__builtin_ia32_vplzcntd_512_mask((t1_i16)x, (t1_i16)x, (uint16_t)-1); }
+#else
 T1_CLZ(pu32, t1_v_clz32, t1_v_popc32)
+#endif
 T1_CLZ(ph32, t1_h_clz32, t1_h_popc32)
 T1_INLINE ph32 t1_v_popc64(pu64 x) { return t1_h_popc32(t1_trunc_u64(x)) + t1_h_popc32(t1_high_u64(x)); }
 T1_INLINE ph32 t1_v_clz64(pu64 x)

@@ -44,20 +44,15 @@ T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1, pu32 v2, pu32 v3, pu32 v4
 #define T1_PICK_LANES(a, b, ...) __builtin_shuffle(a, b, (pu32){__VA_ARGS__})
 #endif
 
-/* Source lane of each shfl mode (0 up, 1 down, 2 bfly, 3 idx); c holds the clamp in bits 0-4 and
- * the segment mask in bits 8-12. Lanes out of range read themselves; returns which are in range. */
-T1_INLINE uint32_t t1_shfl_index(int mode, const uint32_t *b, const uint32_t *c, uint32_t *idx)
+/* Source lane of each shfl mode (0 up, 1 down, 2 bfly, 3 idx) for the lanes l of a piece; c holds the clamp in bits 0-4
+ * and the segment mask in bits 8-12. Lanes out of range read themselves; *ok: which are in range. */
+T1_INLINE pu32 t1_shfl_lanes(int mode, pu32 l, pu32 b, pu32 c, uint32_t *ok)
 {
-    uint32_t in = 0;
-    for (uint32_t l = 0; l < 32; l++) {
-        uint32_t lane = b[l] & 31, clamp = c[l] & 31, segment = c[l] >> 8 & 31, least = l & segment;
-        uint32_t most = least | (clamp & ~segment), j;
-        j = mode == 0 ? l - lane : mode == 1 ? l + lane : mode == 2 ? l ^ lane : least | (lane & ~segment);
-        uint32_t ok = mode == 0 ? (int32_t)j >= (int32_t)most : j <= most;
-        idx[l] = ok ? j & 31 : l;
-        in |= ok << l;
-    }
-    return in;
+    const pu32 lane = b & 31, segment = c >> 8 & 31, least = l & segment, most = least | (c & 31 & ~segment);
+    const pu32 j = mode == 0 ? l - lane : mode == 1 ? l + lane : mode == 2 ? l ^ lane : least | (lane & ~segment);
+    const pu32 in = mode == 0 ? (pu32)((ps32)j >= (ps32)most) : (pu32)((ps32)j <= (ps32)most); /* -31 <= j < 64 */
+    *ok = t1_bits_of32(in);
+    return (in & j) | (~in & l);
 }
 
 #define T1_MATCH(T, U) \

@@ -93,9 +93,10 @@ static __attribute__((noinline, unused)) void t1_absent(const uint8_t **p, uint3
         uint64_t e[T1_N]; \
     } a_ = {{lo, hi}};
 
-#if T1_ISA == 1
+#if T1_ISA != 0
 /* Whether the lanes' pointers, in pieces of 64 bits, follow one another by `size` bytes: strides that programs hold in
  * memory cannot be known before they run. */
+#if T1_ISA == 1
 typedef long long t1_q4_ __attribute__((vector_size(32)));
 T1_INLINE int t1_in_row(pu64 p0, pu64 p1, pu64 p2, pu64 p3, pu64 p4, pu64 p5, pu64 p6, pu64 p7, uint64_t size)
 {
@@ -105,6 +106,14 @@ T1_INLINE int t1_in_row(pu64 p0, pu64 p1, pu64 p2, pu64 p3, pu64 p4, pu64 p5, pu
                      (p7 ^ (x6 + d));
     return __builtin_ia32_ptestz256((t1_q4_)off, (t1_q4_)off);
 }
+#else
+T1_INLINE int t1_in_row(pu64 p0, pu64 p1, pu64 p2, pu64 p3, uint64_t size)
+{
+    const pu64 x = t1_splat_u64(p0[0]) + T1_LANE64 * size, d = t1_splat_u64(8 * size), x2 = x + d + d;
+    const pu64 off = (p0 ^ x) | (p1 ^ (x + d)) | (p2 ^ x2) | (p3 ^ (x2 + d));
+    return !T1_CMP_U64(off, (pu64){0}, 4); /* no lane differs */
+}
+#endif
 #endif
 
 /* The lines of `bytes` at p. */
