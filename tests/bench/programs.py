@@ -143,9 +143,10 @@ def llama():
     good = True
     for name, kind in (("q4_0", 2), ("q8_0", 8), ("f16", 1)):
         for work, columns in (("token", 1), ("prompt", 64)):
-            # in q4_0 the back ends round the other factor in ways of their own; its interpreter differs as much
-            good &= figure(f"llama_{name}_{work}", Layers("cuda", kind, columns), Layers("cpu", kind, columns),
-                           0.15 if name == "q4_0" else 0.02)
+            # In q4_0 the back ends round the other factor in ways of their own, for many columns in q8_0, too: one by a
+            # scale of 32 bits, one by a half. Eight layers make 4 % of that; the interpreter's results are the same.
+            tolerance = 0.15 if name == "q4_0" else 0.08 if (name, work) == ("q8_0", "prompt") else 0.02
+            good &= figure(f"llama_{name}_{work}", Layers("cuda", kind, columns), Layers("cpu", kind, columns), tolerance)
     return good
 
 

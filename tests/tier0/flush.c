@@ -1,10 +1,10 @@
-/* Chains of drawn f32 instructions with and without .ftz, each of which reads what others made, through loops, moves
- * and selections, too: what is flushed to 0 where, beside the same in plain C. SEED=n draws others. */
+/* Chains of drawn f32 instructions with and without .ftz, each of which reads what others made, through loops, moves,
+ * selections, comparisons and shuffles, too: what is flushed to 0 where, beside the same in plain C. SEED=n draws others. */
 #include "tier0/harness.h"
 
 #include <math.h>
 
-enum { LANES = 32, STEPS = 24, INPUTS = 3, KERNELS = 4 };
+enum { LANES = 32, STEPS = 24, INPUTS = 3, KERNELS = 6 };
 static float in[INPUTS][LANES], got[STEPS][LANES], value[INPUTS + STEPS][LANES];
 static uint32_t state = 1;
 
@@ -53,9 +53,11 @@ static float product(float a, float b, float c, bool sum, bool ftz)
 /* One instruction behind those made so far; its value in each lane. */
 static size_t add_step(char *to, size_t room, unsigned d)
 {
-    static const char *const names[] = {"add", "sub", "mul", "fma.rn", "abs", "neg", "mov", "selp", "cvt", "loop"};
-    const unsigned op = draw(10), a = draw(d), b = draw(d), c = draw(d);
-    const bool ftz = op < 6 && draw(4);
+    static const char *const names[] = {"add", "sub", "mul", "fma.rn", "abs", "neg"};
+    static const uint32_t limits[] = {0, 1, 0x80000001, 0x00800000, 0x80800000, 0x01000000, 0x3f800000};
+    const unsigned op = draw(14), a = draw(d), b = draw(d), c = draw(d);
+    const bool ftz = (op < 6 || op > 11) && draw(4);
+    const uint32_t limit = limits[draw(sizeof limits / sizeof *limits)];
     const char *f = ftz ? ".ftz" : "";
     for (unsigned l = 0; l < LANES; l++) {
         const float x = value[a][l], y = value[b][l], z = value[c][l];
@@ -70,6 +72,10 @@ static size_t add_step(char *to, size_t room, unsigned d)
         case 6: *r = x; break;
         case 7: *r = l % 3 ? x : y; break;
         case 8: *r = (float)(int32_t)(l * 77); break;
+        case 9: *r = value[a][(7 * l + 3) % 32]; break;
+        case 10: *r = (float)(l * 37) * 0x1p-24f; break; /* as a half: denormals, and some above */
+        case 12: *r = flush(x, ftz) < flush(number(limit), ftz) ? y : z; break;
+        case 13: *r = fminf(fmaxf(product(x, y, z, true, ftz), 0), 1) + 0.0f; break; /* NaN is 0 */
         default: /* three rounds of what halves a number, from one that nobody flushed */
             *r = x;
             for (unsigned k = 0; k < 3; k++)
@@ -86,6 +92,16 @@ static size_t add_step(char *to, size_t room, unsigned d)
     case 6: return (size_t)snprintf(to, room, "mov.f32 %%f%u, %%f%u;\n", d, a);
     case 7: return (size_t)snprintf(to, room, "selp.f32 %%f%u, %%f%u, %%f%u, %%p1;\n", d, a, b);
     case 8: return (size_t)snprintf(to, room, "mul.lo.s32 %%r3, %%r1, 77; cvt.rn.f32.s32 %%f%u, %%r3;\n", d);
+    case 9:
+        return (size_t)snprintf(to, room,
+                                "mad.lo.u32 %%r5, %%r1, 7, 3; shfl.sync.idx.b32 %%f%u, %%f%u, %%r5, 31, -1;\n", d, a);
+    case 10:
+        return (size_t)snprintf(to, room,
+                                "mul.lo.u32 %%r5, %%r1, 37; cvt.u16.u32 %%h1, %%r5; cvt.f32.f16 %%f%u, %%h1;\n", d);
+    case 12:
+        return (size_t)snprintf(to, room, "setp.lt%s.f32 %%p3, %%f%u, 0f%08X; selp.f32 %%f%u, %%f%u, %%f%u, %%p3;\n", f,
+                                a, limit, d, b, c);
+    case 13: return (size_t)snprintf(to, room, "fma.rn%s.sat.f32 %%f%u, %%f%u, %%f%u, %%f%u;\n", f, d, a, b, c);
     default:
         return (size_t)snprintf(to, room,
                                 "mov.f32 %%f%u, %%f%u; mov.u32 %%r4, 0;\nL%u: mul.ftz.f32 %%f%u, %%f%u, 0f3F000000; "
@@ -103,7 +119,7 @@ static void run_drawn(unsigned number_of)
     size_t n = (size_t)snprintf(
         text, sizeof text,
         ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 from, .param "
-        ".u64 to)\n{\n.reg .b32 %%r<8>; .reg .b64 %%rd<4>; .reg .f32 %%f<64>; .reg .pred %%p<4>;\n"
+        ".u64 to)\n{\n.reg .b32 %%r<8>; .reg .b64 %%rd<4>; .reg .f32 %%f<64>; .reg .pred %%p<4>; .reg .b16 %%h<2>;\n"
         "ld.param.u64 %%rd0, [from]; ld.param.u64 %%rd1, [to]; mov.u32 %%r1, %%tid.x; mul.wide.u32 "
         "%%rd2, %%r1, 4;\nadd.u64 %%rd0, %%rd0, %%rd2; add.u64 %%rd1, %%rd1, %%rd2; rem.u32 %%r2, "
         "%%r1, 3; setp.ne.u32 %%p1, %%r2, 0;\n");

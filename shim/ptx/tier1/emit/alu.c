@@ -86,30 +86,48 @@ static void shape(struct t1_op *op, const char *sig)
         op->src[op->nsrc++] = width_of(*sig);
 }
 
-/* Operands through ftz, the call with its rounding mode, the result through ftz and sat. */
-static void primitive(const struct t1_op *op, const struct row *r, char letter, char *out)
+/* A call of the operands through ftz; scaled: of those that the result grows with, 2^24 times as large. */
+static void call_of(const struct t1_op *op, const struct row *r, char letter, bool scaled, char *out, size_t size)
 {
-    const char *name = r->vec;
     const unsigned rnd = op->aux >> LIR_RND_SHIFT & 15;
-    const bool ftz = op->aux & LIR_FTZ, sat = op->aux & LIR_SAT;
-    char args[128] = "", call[PART], mode[8] = "", around[32] = "";
-    const char *width = op->wide ? "64" : "";
-    size_t n = 0;
-    const char *flush = letter == 's' ? "t1_s_ftz" : "t1_v_ftz";
-    const bool sources = ftz && !(r->mods & FTZ_RESULT);
-    for (unsigned k = 0; k < op->nsrc; k++)
-        n += (size_t)snprintf(args + n, sizeof args - n, "%s%s%s$%u%s", k ? ", " : "", sources ? flush : "",
-                              sources ? "(" : "", k, sources ? ")" : "");
+    const bool sources = op->aux & LIR_FTZ && !(r->mods & FTZ_RESULT);
+    size_t n = (size_t)snprintf(out, size, "t1_%c_%s%s(", letter, r->vec, rnd ? "_r" : "");
+    for (unsigned k = 0; k < op->nsrc; k++) {
+        const bool scale = scaled && k != 1;
+        n += (size_t)snprintf(out + n, size - n, "%s%s", k ? ", " : "", scale ? "t1_v_scale(" : "");
+        if (sources)
+            n += (size_t)snprintf(out + n, size - n, letter == 's' ? "t1_s_ftz(" : "t1_v_ftz(");
+        n += (size_t)snprintf(out + n, size - n, "$%u%s%s", k, sources ? ")" : "", scale ? ")" : "");
+    }
     if (rnd)
-        snprintf(mode, sizeof mode, ", %u", rnd);
-    if (ftz && r->mods & TINY)
-        snprintf(call, sizeof call, "T1_TINY%u(%c, %s, t1_%c_%s%s, %s%s)", op->nsrc, letter,
-                 letter == 's' ? "uint32_t" : "pu32", letter, name, rnd ? "_r" : "", args, mode);
-    else
-        snprintf(call, sizeof call, "t1_%c_%s%s(%s%s)", letter, name, rnd ? "_r" : "", args, mode);
-    if (sat || (ftz && !(r->mods & TINY)))
-        snprintf(around, sizeof around, "t1_%c_%s%s", letter, ftz && sat ? "satftz" : sat ? "sat" : "ftz", width);
-    snprintf(out, T1_EXPR, "%s(%s)", around, call);
+        n += (size_t)snprintf(out + n, size - n, ", %u", rnd);
+    snprintf(out + n, size - n, ")");
+}
+
+/* Operands through ftz, the call with its rounding mode, the result through ftz and sat. */
+static void primitive(struct t1_op *op, const struct row *r, char letter, char *out)
+{
+    const unsigned rnd = op->aux >> LIR_RND_SHIFT & 15;
+    const bool ftz = op->aux & LIR_FTZ, sat = op->aux & LIR_SAT, tiny = ftz && r->mods & TINY;
+    char call[PART], around[32] = "";
+    call_of(op, r, letter, false, call, sizeof call);
+    if (sat || (ftz && !tiny))
+        snprintf(around, sizeof around, "t1_%c_%s%s", letter,
+                 ftz && sat ? "satftz"
+                 : sat      ? "sat"
+                            : "ftz",
+                 op->wide ? "64" : "");
+    if (tiny && letter == 'v') {
+        snprintf(op->once, T1_EXPR, "%s", call);
+        call_of(op, r, letter, true, op->again, T1_EXPR);
+    }
+    if (tiny) {
+        const char *args = strchr(call, '(') + 1;
+        snprintf(out, T1_EXPR, "%s(T1_TINY%u(%c, %s, t1_%c_%s%s, %s)", around, op->nsrc, letter,
+                 letter == 's' ? "uint32_t" : "pu32", letter, r->vec, rnd ? "_r" : "", args);
+    } else {
+        snprintf(out, T1_EXPR, "%s(%s)", around, call);
+    }
 }
 
 /* ---- comparisons ---- */

@@ -18,6 +18,9 @@ struct t1_op {
         uint8_t kind; /* enum t1_kind; T1_K_NONE = no such destination */
         char scalar[T1_EXPR], vector[T1_EXPR];
     } dst[4];
+    char once[T1_EXPR],
+        again[T1_EXPR]; /* dst[0].vector without its look for what .ftz flushes, which may be done for all
+                                         * pieces at once, and the same 2^24 times as large; else empty */
     uint8_t nsrc;
     uint8_t src[4]; /* enum t1_kind, in the order of the PTX operands */
     bool wide, reads_cc, writes_cc;

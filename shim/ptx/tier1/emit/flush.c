@@ -81,13 +81,13 @@ void t1_spare_flushes(struct t1_emit *e, struct t1_op *op)
         if (op->src[s] != T1_K_32 ||
             !(compared_with_normal(e->in, s) || is_flushed(e->f, &e->in->src[s], e->f->instr_src[e->at][s], seen, &n)))
             continue;
-        for (unsigned t = 0; t < 4; t++)
+        char *const text[] = {op->dst[0].vector, op->dst[0].scalar, op->dst[1].vector,
+                              op->dst[1].scalar, op->once,          op->again};
+        for (unsigned t = 0; t < sizeof text / sizeof *text; t++)
             for (unsigned d = 0; d < 3; d++) {
                 const char flush[] = {'t', '1', '_', "vsh"[d], '_', 'f', 't', 'z', '(', '$', (char)('0' + s), ')', 0};
-                char *at[] = {strstr(op->dst[t].vector, flush), strstr(op->dst[t].scalar, flush)};
-                for (unsigned w = 0; w < 2; w++)
-                    if (at[w])
-                        memmove(at[w], at[w] + 8, strlen(at[w] + 8) + 1); /* ($0) stays */
+                for (char *at; (at = strstr(text[t], flush));)
+                    memmove(at, at + 8, strlen(at + 8) + 1); /* ($0) stays */
             }
     }
 }

@@ -16,6 +16,16 @@ static const char *expand(struct t1_emit *e, const char *pattern, const char *co
     return t1_alu_expand(t1_alloc(e, size, 1), size, pattern, arg);
 }
 
+/* A pattern over pieces of 32 bits for piece k. */
+static const char *text_of(struct t1_emit *e, const struct t1_op *op, const char *pattern, const struct t1_arg *a,
+                           unsigned k)
+{
+    const char *arg[5] = {"", "", "", "", ""};
+    for (unsigned s = 0; s < op->nsrc; s++)
+        arg[s] = t1_piece(e, &a[s], k);
+    return expand(e, pattern, arg);
+}
+
 /* The expression for one piece; for operations on 64 bits k counts pieces of 64-bit values. */
 static const char *piece_of(struct t1_emit *e, const struct t1_op *op, unsigned d, const struct t1_arg *a, unsigned k)
 {
@@ -135,8 +145,29 @@ static bool ramp_of_product(struct t1_emit *e, const struct t1_op *op, int32_t v
     return true;
 }
 
+/* A result that .ftz flushes: one test for all pieces finds whether any lane's is as small as that, which is rare. */
+static void flushed_together(struct t1_emit *e, const struct t1_op *op, int32_t value, const struct t1_arg *a)
+{
+    const unsigned t = e->temps++;
+    const char *all = "";
+    for (unsigned k = 0; k < e->np; k++) {
+        t1_put(e, "pu32 t%u_%u = %s;\n", t, k, text_of(e, op, op->once, a, k));
+        all = t1_str(e, "%s%st%u_%u", all, k ? ", " : "", t, k);
+    }
+    t1_put(e, "if (T1_UNLIKELY(t1_v_edges(%s))) {\n", all);
+    for (unsigned k = 0; k < e->np; k++)
+        t1_put(e, "t%u_%u = t1_v_edge(t%u_%u, %s);\n", t, k, t, k, text_of(e, op, op->again, a, k));
+    t1_put(e, "}\n");
+    for (unsigned k = 0; k < e->np; k++)
+        define_32(e, op, 0, value, k, t1_str(e, op->aux & LIR_SAT ? "t1_v_sat(t%u_%u)" : "t%u_%u", t, k));
+}
+
 static void varying(struct t1_emit *e, const struct t1_op *op, unsigned d, int32_t value, const struct t1_arg *a)
 {
+    if (!d && *op->once) {
+        flushed_together(e, op, value, a);
+        return;
+    }
     if (op->dst[d].kind == T1_K_64 && ramp_of_product(e, op, value, a))
         return;
     if (op->dst[d].kind == T1_K_PRED) {

@@ -108,21 +108,20 @@ T1_INLINE uint64_t t1_s_abs_s64(uint64_t x) { return (int64_t)x < 0 ? 0 - x : x;
     T1_INLINE V t1_v_max_##T(V a, V b) { return t1_pick##w(T1_CAT(T1_C_, S)(GT, a, b), a, b); } \
     T1_INLINE U t1_s_min_##T(U a, U b) { return t1_s_cmp_##T(LT, a, b) ? a : b; } \
     T1_INLINE U t1_s_max_##T(U a, U b) { return t1_s_cmp_##T(GT, a, b) ? a : b; }
-#if T1_ISA == 1 && !defined(__clang__) /* gcc 12 does not see them in the comparison and the choice */
+#if T1_ISA != 0 && !defined(__clang__) /* gcc 12 does not see them in the comparison and the choice */
+#if T1_ISA == 1
 typedef int t1_d8 __attribute__((vector_size(32)));
-#define T1_MINMAX_AVX2(T, S, letter) \
-    T1_INLINE pu32 t1_v_min_##T(pu32 a, pu32 b) \
-    { \
-        return (pu32)__builtin_ia32_pmin##letter##d256((t1_d8)a, (t1_d8)b); \
-    } \
-    T1_INLINE pu32 t1_v_max_##T(pu32 a, pu32 b) \
-    { \
-        return (pu32)__builtin_ia32_pmax##letter##d256((t1_d8)a, (t1_d8)b); \
-    } \
+#define T1_LESS(op, a, b) ((pu32)__builtin_ia32_##op##d256((t1_d8)(a), (t1_d8)(b)))
+#else
+#define T1_LESS(op, a, b) ((pu32)__builtin_ia32_##op##d512_mask((t1_i16)(a), (t1_i16)(b), (t1_i16){0}, (uint16_t)-1))
+#endif
+#define T1_MINMAX_X86(T, S, letter) \
+    T1_INLINE pu32 t1_v_min_##T(pu32 a, pu32 b) { return T1_LESS(pmin##letter, a, b); } \
+    T1_INLINE pu32 t1_v_max_##T(pu32 a, pu32 b) { return T1_LESS(pmax##letter, a, b); } \
     T1_INLINE uint32_t t1_s_min_##T(uint32_t a, uint32_t b) { return t1_s_cmp_##T(LT, a, b) ? a : b; } \
     T1_INLINE uint32_t t1_s_max_##T(uint32_t a, uint32_t b) { return t1_s_cmp_##T(GT, a, b) ? a : b; }
-T1_MINMAX_AVX2(u32, U32, u)
-T1_MINMAX_AVX2(s32, S32, s)
+T1_MINMAX_X86(u32, U32, u)
+T1_MINMAX_X86(s32, S32, s)
 #else
 T1_MINMAX(u32, 32, pu32, uint32_t, U32)
 T1_MINMAX(s32, 32, pu32, uint32_t, S32)

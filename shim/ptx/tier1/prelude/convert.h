@@ -98,10 +98,61 @@ T1_INLINE uint64_t t1_to_int(double x, double lo, double hi, uint64_t least, uin
             to.e[l] = (T1_CAT(uint, n))t1_to_int((double)from.e[l], lo, hi, least, most, nan); \
         return to.v; \
     }
+#if T1_ISA == 1
+/* The machine's conversion gives 0x80000000 for what does not fit, and for NaN. */
+T1_INLINE pu32 t1_cvt_s32_f32(pu32 x)
+{
+    const pu32 r = (pu32)__builtin_ia32_cvttps2dq256(T1_F(x));
+    return (r ^ T1_C_F32(GE, x, t1_splat_u32(0x4f000000u))) & T1_C_F32(NUM, x, x);
+}
+T1_INLINE pu32 t1_cvt_u32_f32(pu32 x)
+{
+    const pu32 upper = T1_C_F32(GE, x, t1_splat_u32(0x4f000000u)); /* 2^31 */
+    const pu32 rest = (pu32)(T1_F(x) - T1_F(upper & 0x4f000000u));
+    const pu32 r = (pu32)__builtin_ia32_cvttps2dq256(T1_F(rest)) ^ (upper & 0x80000000u);
+    return (r | T1_C_F32(GE, x, t1_splat_u32(0x4f800000u))) & T1_C_F32(GT, x, (pu32){0});
+}
+T1_INLINE ph32 t1_cvt_s32_f64(pu64 x)
+{
+    const ph32 r = (ph32)__builtin_ia32_cvttpd2dq256(T1_D(x));
+    return r ^ t1_trunc_u64(T1_C_F64(GE, x, t1_splat_u64(0x41e0000000000000ul)));
+}
+T1_INLINE ph32 t1_cvt_u32_f64(pu64 x)
+{
+    const pu64 upper = T1_C_F64(GE, x, t1_splat_u64(0x41e0000000000000ul)), /* 2^31 */
+        all = T1_C_F64(GE, x, t1_splat_u64(0x41f0000000000000ul)), fits = T1_C_F64(GT, x, (pu64){0});
+    const pu64 rest = (pu64)(T1_D(x) - T1_D(upper & 0x41e0000000000000ul));
+    const ph32 r = (ph32)__builtin_ia32_cvttpd2dq256(T1_D(rest)) ^ (t1_trunc_u64(upper) & 0x80000000u);
+    const ph32 nan = t1_trunc_u64(T1_C_F64(NAN, x, x)) & 0x80000000u;
+    return ((r | t1_trunc_u64(all)) & t1_trunc_u64(fits)) | nan;
+}
+#else
 T1_TO_INT(s32_f32, pu32, pu32, float, 32_t, -0x1p31, 0x1p31, 0x80000000u, 0x7fffffffu, 0)
 T1_TO_INT(u32_f32, pu32, pu32, float, 32_t, 0, 0x1p32, 0, ~0u, 0)
 T1_TO_INT(s32_f64, ph32, pu64, double, 32_t, -0x1p31, 0x1p31, 0x80000000u, 0x7fffffffu, 0x80000000u)
 T1_TO_INT(u32_f64, ph32, pu64, double, 32_t, 0, 0x1p32, 0, ~0u, 0x80000000u)
+#endif
+#if T1_ISA == 1
+/* Added to 2^52 a whole number stands in the lower bits; few are as large as those that need another way. */
+T1_TO_INT(large_s64_f64, pu64, pu64, double, 64_t, -0x1p63, 0x1p63, 1ul << 63, ~0ul >> 1, 1ul << 63)
+T1_TO_INT(large_u64_f64, pu64, pu64, double, 64_t, 0, 0x1p64, 0, ~0ul, 1ul << 63)
+T1_INLINE pu64 t1_cvt_s64_f64(pu64 x)
+{
+    const pu64 fits = T1_C_F64(LT, x & 0x7ffffffffffffffful, t1_splat_u64(0x4320000000000000ul)); /* 2^51 */
+    if (T1_UNLIKELY(t1_bits_of64(fits) != T1_ALL64))
+        return t1_cvt_large_s64_f64(x);
+    return (pu64)(T1_D(t1_v_int_f64(x, 1)) + 0x1.8p52) - 0x4338000000000000ul;
+}
+T1_INLINE pu64 t1_cvt_u64_f64(pu64 x)
+{
+    const pu64 fits = T1_C_F64(LT, x, t1_splat_u64(0x4330000000000000ul)) & /* 2^52 */
+                      T1_C_F64(GT, x, t1_splat_u64(0xbff0000000000000ul));
+    if (T1_UNLIKELY(t1_bits_of64(fits) != T1_ALL64))
+        return t1_cvt_large_u64_f64(x);
+    return (pu64)(T1_D(t1_v_int_f64(x, 1)) + 0x1p52) - 0x4330000000000000ul;
+}
+#else
 T1_TO_INT(s64_f64, pu64, pu64, double, 64_t, -0x1p63, 0x1p63, 1ul << 63, ~0ul >> 1, 1ul << 63)
 T1_TO_INT(u64_f64, pu64, pu64, double, 64_t, 0, 0x1p64, 0, ~0ul, 1ul << 63)
+#endif
 #endif

@@ -9,6 +9,10 @@ T1_INLINE pu32 t1_v_f16_f32(pu32 x)
 {
     return t1_wide_u16((pu16)__builtin_ia32_vcvtps2ph512_mask(T1_F(x), 0, (t1_h16){0}, -1));
 }
+#elif T1_ISA == 1
+typedef short t1_h8 __attribute__((vector_size(16)));
+T1_INLINE pu32 t1_v_f32_f16(pu32 x) { return (pu32)__builtin_ia32_vcvtph2ps256((t1_h8)t1_narrow_u16(x)); }
+T1_INLINE pu32 t1_v_f16_f32(pu32 x) { return t1_wide_u16((pu16)__builtin_ia32_vcvtps2ph256(T1_F(x), 0)); }
 #else
 T1_INLINE pu32 t1_v_f32_f16(pu32 h)
 {
@@ -46,10 +50,6 @@ T1_INLINE ph32 t1_odd(pf64 x)
     fixed = (t & odd) | (fixed & ~odd);
     return t1_pickh(T1_C_F64(NE, back, ax), fixed, t);
 }
-T1_INLINE ph32 t1_fma16_half(ph32 a, ph32 b, ph32 c)
-{
-    return t1_odd(T1_D(t1_v_f64_f32(a)) * T1_D(t1_v_f64_f32(b)) + T1_D(t1_v_f64_f32(c)));
-}
 T1_INLINE ph32 t1_fmabf_half(ph32 a, ph32 b, ph32 c)
 {
     pf64 p = T1_D(t1_v_f64_f32(a)) * T1_D(t1_v_f64_f32(b)), z = T1_D(t1_v_f64_f32(c)), s = p + z, part = s - p;
@@ -58,21 +58,56 @@ T1_INLINE ph32 t1_fmabf_half(ph32 a, ph32 b, ph32 c)
     pu64 step = (same & (u + 1)) | (~same & (u - 1)), use = (pos | neg) & (pu64)((u & 1) == 0);
     return t1_odd((pf64)((step & use) | (u & ~use)));
 }
-static __attribute__((noinline, unused)) pu32 t1_fma16(pu32 a, pu32 b, pu32 c)
+/* A product of halves is exact in f32; of the sum what is lost, which tells the direction, is exact, too. */
+T1_INLINE pu32 t1_fma16(pu32 a, pu32 b, pu32 c)
 {
-    return t1_join_u32(t1_fma16_half(t1_half0(a), t1_half0(b), t1_half0(c)),
-                       t1_fma16_half(t1_half1(a), t1_half1(b), t1_half1(c)));
+    const pf32 p = T1_F(a) * T1_F(b), z = T1_F(c), s = p + z, part = s - p, lost = (p - (s - part)) + (z - part);
+    const pu32 u = (pu32)s, pos = (pu32)(lost > 0), neg = (pu32)(lost < 0), same = ~(pos ^ (pu32)(s > 0));
+    const pu32 step = (same & (u + 1)) | (~same & (u - 1)), use = (pos | neg) & (pu32)((u & 1) == 0);
+    return (step & use) | (u & ~use);
 }
 static __attribute__((noinline, unused)) pu32 t1_fmabf(pu32 a, pu32 b, pu32 c)
 {
     return t1_join_u32(t1_fmabf_half(t1_half0(a), t1_half0(b), t1_half0(c)),
                        t1_fmabf_half(t1_half1(a), t1_half1(b), t1_half1(c)));
 }
+/* The pairs of a piece as two vectors of f32, and back: the first and the second of each pair, or, where the machine
+ * converts 16 in a row, those of the first lanes and those of the others. */
+#if T1_ISA == 2
+T1_INLINE pu32 t1_one_f16(pu32 x)
+{
+    return (pu32)__builtin_ia32_vcvtph2ps512_mask((t1_h16)t1_half0(x), (pf32){0}, -1, 4);
+}
+T1_INLINE pu32 t1_two_f16(pu32 x)
+{
+    return (pu32)__builtin_ia32_vcvtph2ps512_mask((t1_h16)t1_half1(x), (pf32){0}, -1, 4);
+}
+T1_INLINE pu32 t1_both_f16(pu32 one, pu32 two)
+{
+    return t1_join_u32((ph32)__builtin_ia32_vcvtps2ph512_mask(T1_F(one), 0, (t1_h16){0}, -1),
+                       (ph32)__builtin_ia32_vcvtps2ph512_mask(T1_F(two), 0, (t1_h16){0}, -1));
+}
+#elif T1_ISA == 1
+T1_INLINE pu32 t1_one_f16(pu32 x) { return (pu32)__builtin_ia32_vcvtph2ps256((t1_h8)t1_half0(x)); }
+T1_INLINE pu32 t1_two_f16(pu32 x) { return (pu32)__builtin_ia32_vcvtph2ps256((t1_h8)t1_half1(x)); }
+T1_INLINE pu32 t1_both_f16(pu32 one, pu32 two)
+{
+    return t1_join_u32((ph32)__builtin_ia32_vcvtps2ph256(T1_F(one), 0),
+                       (ph32)__builtin_ia32_vcvtps2ph256(T1_F(two), 0));
+}
+#else
+T1_INLINE pu32 t1_one_f16(pu32 x) { return t1_v_f32_f16(x & 0xffffu); }
+T1_INLINE pu32 t1_two_f16(pu32 x) { return t1_v_f32_f16(x >> 16); }
+T1_INLINE pu32 t1_both_f16(pu32 one, pu32 two) { return t1_v_f16_f32(one) | t1_v_f16_f32(two) << 16; }
+#endif
+T1_INLINE pu32 t1_one_bf16(pu32 x) { return x << 16; }
+T1_INLINE pu32 t1_two_bf16(pu32 x) { return x & 0xffff0000u; }
+T1_INLINE pu32 t1_both_bf16(pu32 one, pu32 two) { return t1_v_bf16_f32(one) | t1_v_bf16_f32(two) << 16; }
 #define T1_HALF2(name, H, OP) \
     T1_INLINE pu32 t1_v_##name##_##H(pu32 a, pu32 b) { return t1_v_##H##_f32(OP(t1_v_f32_##H(a), t1_v_f32_##H(b))); } \
     T1_INLINE pu32 t1_v_##name##_##H##x2(pu32 a, pu32 b) \
     { \
-        return t1_v_##name##_##H(a & 0xffffu, b & 0xffffu) | t1_v_##name##_##H(a >> 16, b >> 16) << 16; \
+        return t1_both_##H(OP(t1_one_##H(a), t1_one_##H(b)), OP(t1_two_##H(a), t1_two_##H(b))); \
     }
 T1_HALF2(add, f16, t1_v_add_f32)
 T1_HALF2(sub, f16, t1_v_sub_f32)
@@ -91,7 +126,8 @@ T1_HALF2(max, bf16, t1_v_max_f32)
     } \
     T1_INLINE pu32 t1_v_fma_##H##x2(pu32 a, pu32 b, pu32 c) \
     { \
-        return t1_v_fma_##H(a & 0xffffu, b & 0xffffu, c & 0xffffu) | t1_v_fma_##H(a >> 16, b >> 16, c >> 16) << 16; \
+        return t1_both_##H(FMA(t1_one_##H(a), t1_one_##H(b), t1_one_##H(c)), \
+                           FMA(t1_two_##H(a), t1_two_##H(b), t1_two_##H(c))); \
     }
 T1_HALF3(f16, t1_fma16)
 T1_HALF3(bf16, t1_fmabf)
