@@ -1,5 +1,6 @@
 /* Chains of drawn f32 instructions with and without .ftz, each of which reads what others made, through loops, moves,
- * selections, comparisons and shuffles, too: what is flushed to 0 where, beside the same in plain C. SEED=n draws others. */
+ * selections, comparisons and shuffles, too: what is flushed to 0 where, beside the same in plain C. SEED=n draws
+ * others. */
 #include "tier0/harness.h"
 
 #include <math.h>
