@@ -351,7 +351,7 @@ static char *text_of(const struct test *t)
             ".func device(.param .u64 a)\n{\n.reg .u64 %%rd<2>;\nld.param.u64 %%rd1, [a];\n" LOC
             "st.global.u32 [%%rd1], 1;\nret;\n}\n"
             ".visible .entry %s(.param .u64 p, .param .u32 n) %s\n{\n"
-            ".reg .u32 %%r<32>; .reg .u64 %%rd<8>; .reg .f32 %%f<4>; .reg .f64 %%fd<2>; .reg .pred %%p<2>; .reg .u16 %%h<2>;\n"
+            ".reg .b32 %%r<32>; .reg .u64 %%rd<8>; .reg .f32 %%f<4>; .reg .f64 %%fd<2>; .reg .pred %%p<2>; .reg .u16 %%h<2>;\n"
             "ld.param.u64 %%rd2, [p]; ld.param.u32 %%r1, [n]; mov.u32 %%r2, %%tid.x;\n"
             "cvt.s64.s32 %%rd1, %%r1; add.u64 %%rd1, %%rd1, %%rd2; mov.f32 %%f1, 0f00000000;\n%s\nret;\n}\n"
             ".file 1 \"faulty.cu\"\n.file 2 \"folder in/a place/faulty.h\"\n",
