@@ -341,6 +341,14 @@ static void special(struct t1_op *op)
                  op->op == LIR_SHF_L_B32 ? 'l' : 'r');
         derive(op, 0);
         return;
+    case LIR_RCP_APPROX_F64:
+        snprintf(v, T1_EXPR, "t1_v_rcp_approx_f64($0)");
+        derive(op, 0);
+        return;
+    case LIR_RSQRT_F64:
+        snprintf(v, T1_EXPR, aux & LIR_FTZ ? "t1_v_rsqrt_approx_f64($0)" : "t1_v_rsqrt_f64($0)");
+        derive(op, 0);
+        return;
     case LIR_PRMT_B32:
         if (!aux) {
             snprintf(v, T1_EXPR, "t1_v_prmt($0, $1, $2)");

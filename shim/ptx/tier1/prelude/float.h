@@ -278,3 +278,18 @@ T1_FMINMAX(min_f32, 32, pu32, T1_C_F32, T1_LESSER(a, b), |)
 T1_FMINMAX(max_f32, 32, pu32, T1_C_F32, T1_GREATER(a, b), &)
 T1_FMINMAX(min_f64, 64, pu64, T1_C_F64, t1_pick64(T1_C_F64(LT, a, b), a, b), |)
 T1_FMINMAX(max_f64, 64, pu64, T1_C_F64, t1_pick64(T1_C_F64(GT, a, b), a, b), &)
+/* .approx.ftz.f64 looks at and yields the upper 32 bits only; the rest is zero. */
+T1_INLINE pu64 t1_v_upper(pu64 x)
+{
+    const t1_c64 tiny = T1_C_U64(EQ, x & 0x7ff0000000000000ul, (pu64){0});
+    return x & t1_pick64(tiny, t1_splat_u64(1ul << 63), t1_splat_u64(0xffffffff00000000ul));
+}
+T1_INLINE pu64 t1_v_upper_result(pu64 r)
+{
+    const t1_c64 tiny = T1_C_U64(EQ, r & 0x7ff0000000000000ul, (pu64){0});
+    const pu64 y = t1_pick64(tiny, r & 1ul << 63, (r + 0x80000000u) & 0xffffffff00000000ul);
+    return t1_pick64(T1_C_F64(NAN, r, r), t1_splat_u64(0x7fffffff00000000ul), y);
+}
+T1_INLINE pu64 t1_v_rcp_approx_f64(pu64 a) { return t1_v_upper_result(t1_v_rcp_f64(t1_v_upper(a))); }
+T1_INLINE pu64 t1_v_rsqrt_f64(pu64 a) { return t1_v_rcp_f64(t1_v_sqrt_f64(a)); }
+T1_INLINE pu64 t1_v_rsqrt_approx_f64(pu64 a) { return t1_v_upper_result(t1_v_rsqrt_f64(t1_v_upper(a))); }
