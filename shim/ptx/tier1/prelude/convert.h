@@ -126,13 +126,6 @@ T1_INLINE ph32 t1_cvt_u32_f64(pu64 x)
     const ph32 nan = t1_trunc_u64(T1_C_F64(NAN, x, x)) & 0x80000000u;
     return ((r | t1_trunc_u64(all)) & t1_trunc_u64(fits)) | nan;
 }
-#else
-T1_TO_INT(s32_f32, pu32, pu32, float, 32_t, -0x1p31, 0x1p31, 0x80000000u, 0x7fffffffu, 0)
-T1_TO_INT(u32_f32, pu32, pu32, float, 32_t, 0, 0x1p32, 0, ~0u, 0)
-T1_TO_INT(s32_f64, ph32, pu64, double, 32_t, -0x1p31, 0x1p31, 0x80000000u, 0x7fffffffu, 0x80000000u)
-T1_TO_INT(u32_f64, ph32, pu64, double, 32_t, 0, 0x1p32, 0, ~0u, 0x80000000u)
-#endif
-#if T1_ISA == 1
 /* Added to 2^52 a whole number stands in the lower bits; few are as large as those that need another way. */
 T1_TO_INT(large_s64_f64, pu64, pu64, double, 64_t, -0x1p63, 0x1p63, 1ul << 63, ~0ul >> 1, 1ul << 63)
 T1_TO_INT(large_u64_f64, pu64, pu64, double, 64_t, 0, 0x1p64, 0, ~0ul, 1ul << 63)
@@ -152,6 +145,10 @@ T1_INLINE pu64 t1_cvt_u64_f64(pu64 x)
     return (pu64)(T1_D(t1_v_int_f64(x, 1)) + 0x1p52) - 0x4330000000000000ul;
 }
 #else
+T1_TO_INT(s32_f32, pu32, pu32, float, 32_t, -0x1p31, 0x1p31, 0x80000000u, 0x7fffffffu, 0)
+T1_TO_INT(u32_f32, pu32, pu32, float, 32_t, 0, 0x1p32, 0, ~0u, 0)
+T1_TO_INT(s32_f64, ph32, pu64, double, 32_t, -0x1p31, 0x1p31, 0x80000000u, 0x7fffffffu, 0x80000000u)
+T1_TO_INT(u32_f64, ph32, pu64, double, 32_t, 0, 0x1p32, 0, ~0u, 0x80000000u)
 T1_TO_INT(s64_f64, pu64, pu64, double, 64_t, -0x1p63, 0x1p63, 1ul << 63, ~0ul >> 1, 1ul << 63)
 T1_TO_INT(u64_f64, pu64, pu64, double, 64_t, 0, 0x1p64, 0, ~0ul, 1ul << 63)
 #endif

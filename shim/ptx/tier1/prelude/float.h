@@ -77,26 +77,22 @@ T1_INLINE uint32_t t1_s_rcp_f32(uint32_t a) { return t1_bits32(1.0f / t1_f32(a))
 /* What .ftz flushes is told by the result as it is with 24 bits and exponents without an end: 2^-126 is flushed where
  * that is less. Products, quotients and fma whose result is 2^-126 are done again, 2^24 times as large. Both that and
  * flushing are out of the way: one test finds what is neither 0 nor above 2^-126. */
-T1_INLINE uint32_t t1_v_at_edge(pu32 r)
-{
-    const pu32 twice = r + r - t1_splat_u32(1u);
-    return t1_cbits32(T1_C_U32(LT, twice, t1_splat_u32(0x01000000u)));
-}
+T1_INLINE uint32_t t1_v_small(pu32 twice) { return t1_cbits32(T1_C_U32(LT, twice, t1_splat_u32(0x01000000u))); }
+T1_INLINE uint32_t t1_v_at_edge(pu32 r) { return t1_v_small(r + r - 1); }
 /* The same of all pieces of a warp. */
 #define T1_TWICE_LESS(a, b) t1_v_min_u32((a) + (a)-1, (b) + (b)-1)
-T1_INLINE int t1_v_least_at_edge(pu32 twice) { return t1_cbits32(T1_C_U32(LT, twice, t1_splat_u32(0x01000000u))) != 0; }
 #if T1_P == 2
-T1_INLINE int t1_v_edges(pu32 a, pu32 b) { return t1_v_least_at_edge(T1_TWICE_LESS(a, b)); }
+T1_INLINE uint32_t t1_v_edges(pu32 a, pu32 b) { return t1_v_small(T1_TWICE_LESS(a, b)); }
 #elif T1_P == 4
-T1_INLINE int t1_v_edges(pu32 a, pu32 b, pu32 c, pu32 d)
+T1_INLINE uint32_t t1_v_edges(pu32 a, pu32 b, pu32 c, pu32 d)
 {
-    return t1_v_least_at_edge(t1_v_min_u32(T1_TWICE_LESS(a, b), T1_TWICE_LESS(c, d)));
+    return t1_v_small(t1_v_min_u32(T1_TWICE_LESS(a, b), T1_TWICE_LESS(c, d)));
 }
 #else
-T1_INLINE int t1_v_edges(pu32 a, pu32 b, pu32 c, pu32 d, pu32 e, pu32 f, pu32 g, pu32 h)
+T1_INLINE uint32_t t1_v_edges(pu32 a, pu32 b, pu32 c, pu32 d, pu32 e, pu32 f, pu32 g, pu32 h)
 {
-    return t1_v_least_at_edge(t1_v_min_u32(t1_v_min_u32(T1_TWICE_LESS(a, b), T1_TWICE_LESS(c, d)),
-                                           t1_v_min_u32(T1_TWICE_LESS(e, f), T1_TWICE_LESS(g, h))));
+    return t1_v_small(t1_v_min_u32(t1_v_min_u32(T1_TWICE_LESS(a, b), T1_TWICE_LESS(c, d)),
+                                   t1_v_min_u32(T1_TWICE_LESS(e, f), T1_TWICE_LESS(g, h))));
 }
 #endif
 T1_INLINE pu32 t1_v_edge(pu32 r, pu32 scaled)
