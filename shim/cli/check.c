@@ -1,4 +1,5 @@
 /* cumu check: says before anything runs what a program needs and whether cumu has it. */
+#include "cli/check_kernels.h"
 #include "cli/cli.h"
 #include "cli/inputs.h"
 #include "cli/program.h"
@@ -165,9 +166,11 @@ static bool uses_cuda(const struct check_report *r)
  * files only those are printed that use CUDA. */
 static void check_file(struct session *s, const struct check_inputs *in, const struct check_input *file)
 {
+    struct check_kept *kept = NULL;
     struct check_report r = {.program = file->name,
                              .tables = s->tables,
                              .target = s->target,
+                             .kept = &kept,
                              .claimed = (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY)};
     struct cumu_closure c = {0};
     const char *env = cumu_env("LD_LIBRARY_PATH"), *path = file->path, *base = strrchr(path, '/');
@@ -192,8 +195,7 @@ static void check_file(struct session *s, const struct check_inputs *in, const s
     reading.again = true;
     check_choices(&r, read_objects, &reading);
     check_judge(&r);
-    if (s->several)
-        cumu_progress_line("%s", "");
+    cumu_progress_line("%s", "");
     if (r.nomem)
         (void)cumu_fail(0, "out of memory; the report of %s is not complete", r.program);
     if (!in->many || uses_cuda(&r) || r.hidden) {
@@ -203,6 +205,7 @@ static void check_file(struct session *s, const struct check_inputs *in, const s
         s->totals.without_cuda++;
     cumu_closure_free(&c);
     check_free(&r);
+    check_forget(kept);
     free(folders);
 }
 

@@ -45,7 +45,7 @@ void check_choices(struct check_report *r, void (*read)(struct check_report *r, 
         if (strcmp(r->image[i].kind, "ptx") != 0 || arch > HIGHEST)
             continue;
         struct check_choice *c = choice_of(r, arch < LOWEST ? LOWEST : arch);
-        struct check_report other = {.program = r->program, .tables = r->tables, .target = r->target};
+        struct check_report other = {.program = r->program, .tables = r->tables, .target = r->target, .kept = r->kept};
         if (!c)
             continue;
         other.claimed = c->capability;

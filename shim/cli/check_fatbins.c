@@ -1,132 +1,37 @@
 /* cumu check: the device code of a file, and which of its kernels can be translated. */
 #include "cli/cli.h"
+#include "cli/check_kernels.h"
 #include "cli/report.h"
 #include "core/file.h"
 #include "fatbin/fatbin.h"
 #include "compile/link.h"
 #include "compile/pack.h"
-#include "ptx/tier0/tier0.h"
 
 #include <gelf.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { MAX_UNITS = 4096, MAX_THREADS = 64 };
+enum { MAX_UNITS = 4096 };
+
+/* Where an image is: how it is called in the report, and what tells its bytes from all others. */
+struct place {
+    const char *file;
+    size_t section; /* of an ELF file */
+    const uint8_t *data;
+};
+
+static char *image_key(const struct place *at, const struct fatbin_entry *e)
+{
+    char *key = NULL;
+    return asprintf(&key, "%s#%zu+%zu", at->file, at->section, (size_t)(e->payload - at->data)) < 0 ? NULL : key;
+}
 
 /* Units of relocatable device code of one file, kept open because they need each other. */
 struct units {
     struct ptx_module *unit[MAX_UNITS];
     unsigned n;
 };
-
-static struct check_kernel *kernel_named(struct check_report *r, const char *name)
-{
-    struct check_kernel *k;
-    HASH_FIND_STR(r->kernels, name, k);
-    if (k)
-        return k;
-    k = calloc(1, sizeof *k);
-    if (k && (k->name = strdup(name)))
-        HASH_ADD_KEYPTR(hh, r->kernels, k->name, strlen(k->name), k);
-    if (k && k->name && hmap_added(k))
-        return k;
-    if (k)
-        free(k->name);
-    free(k);
-    r->nomem = true;
-    return NULL;
-}
-
-static void problem(struct check_report *r, const char *name, const char *text, unsigned line)
-{
-    struct check_kernel *k = kernel_named(r, name);
-    if (!k || k->problem)
-        return;
-    k->ptx = true;
-    if ((line ? asprintf(&k->problem, "line %u: %s", line, text) : asprintf(&k->problem, "%s", text)) < 0) {
-        k->problem = NULL;
-        r->nomem = true;
-    }
-}
-
-static void diag_problem(struct check_report *r, const char *name, const struct ptx_diag *d)
-{
-    char text[sizeof d->what + sizeof d->msg + 4];
-    (void)snprintf(text, sizeof text, "%s%s%s", d->what, *d->what ? ": " : "", d->msg);
-    problem(r, name, text, d->line);
-}
-
-/* The kernels of one module, lowered by as many threads as there are CPUs. */
-struct lowering {
-    const struct ptx_module *m;
-    atomic_uint next;
-    struct ptx_diag *diag; /* one a function; what is empty went well */
-    const struct check_target *target;
-    struct check_on_target *on; /* one a function, with a target */
-};
-
-static void *lower_some(void *lowering)
-{
-    struct lowering *l = lowering;
-    for (uint32_t i; (i = atomic_fetch_add(&l->next, 1)) < l->m->nfunc;) {
-        const struct ptx_func *f = &l->m->func[i];
-        void *image = NULL;
-        size_t size;
-        if (!f->is_entry || f->is_decl)
-            continue;
-        if (lir_lower_kernel(l->m, f->name, &image, &size, &l->diag[i]) != 0 && !*l->diag[i].msg)
-            (void)snprintf(l->diag[i].msg, sizeof l->diag[i].msg, "cannot be lowered");
-        else if (l->target && image)
-            check_on_target(l->target, l->m, f->name, image, &l->diag[i], &l->on[i]);
-        free(image);
-    }
-    return NULL;
-}
-
-/* Every kernel of an open module goes through the lowering that the runtime would do. */
-static void lower_kernels(struct check_report *r, const struct ptx_module *m)
-{
-    pthread_t helper[MAX_THREADS];
-    unsigned helpers = 0, wanted = (unsigned)sysconf(_SC_NPROCESSORS_ONLN) - 1;
-    if (r->on_module) {
-        r->on_module(r->on_module_ctx, m);
-        return;
-    }
-    const size_t n = m->nfunc ? m->nfunc : 1;
-    struct lowering l = {.m = m,
-                         .diag = calloc(n, sizeof *l.diag),
-                         .target = r->target,
-                         .on = r->target ? calloc(n, sizeof *l.on) : NULL};
-    if (!l.diag || (r->target && !l.on)) {
-        r->nomem = true;
-        free(l.diag);
-        return;
-    }
-    while (helpers < wanted && helpers < MAX_THREADS && helpers + 1 < m->nfunc &&
-           pthread_create(&helper[helpers], NULL, lower_some, &l) == 0)
-        helpers++;
-    (void)lower_some(&l);
-    while (helpers)
-        (void)pthread_join(helper[--helpers], NULL);
-    for (uint32_t i = 0; i < m->nfunc; i++) {
-        const struct ptx_func *f = &m->func[i];
-        struct check_kernel *k = f->is_entry && !f->is_decl ? kernel_named(r, f->name) : NULL;
-        if (!k)
-            continue;
-        k->ptx = true;
-        if (*l.diag[i].msg)
-            diag_problem(r, f->name, &l.diag[i]);
-        k->dynamic |= l.on && l.on[i].dynamic;
-        if (l.on && *l.on[i].slow && !k->slow)
-            k->slow = strdup(l.on[i].slow);
-    }
-    free(l.diag);
-    free(l.on);
-}
 
 static struct ptx_module *open_text(struct check_report *r, const char *text, size_t len, const char *file)
 {
@@ -135,7 +40,7 @@ static struct ptx_module *open_text(struct check_report *r, const char *text, si
     if (!m) {
         char name[512];
         (void)snprintf(name, sizeof name, "(module of %s)", file);
-        diag_problem(r, name, &diag);
+        check_diag_problem(r, name, &diag);
     }
     return m;
 }
@@ -149,7 +54,7 @@ static void sass_kernels(struct check_report *r, const struct fatbin_list *l)
         if (l->entry[i].kind != FATBIN_CUBIN || fatbin_unpack(&l->entry[i], &elf, &len) != 0)
             continue;
         for (unsigned k = 0; (name = fatbin_cubin_kernel(elf, len, &k));)
-            (void)kernel_named(r, name); /* stays without PTX unless some container has it */
+            (void)check_kernel_named(r, name); /* stays without PTX unless some container has it */
         free(elf);
     }
 }
@@ -168,72 +73,98 @@ static bool packed(struct check_report *r, const char *file, const void *data, s
     r->pack_kernels += m->kernels;
     r->pack_lacks += m->lacking;
     for (uint32_t i = 0; (name = cumu_pack_missing(pack, m, i)); i++) {
-        struct check_kernel *k = kernel_named(r, name);
+        struct check_kernel *k = check_kernel_named(r, name);
         if (k && !k->ptx && !k->problem)
             k->problem = strdup("machine code (SASS) only, and the pack lacks it");
+    }
+    char *key = NULL;
+    if (asprintf(&key, "pack %s %p", cumu_pack_path(pack), (const void *)m) < 0)
+        key = NULL;
+    if (m->stored && check_lower_again(r, key)) {
+        if (m->arch > r->needs)
+            r->needs = m->arch;
+        free(key);
+        return true;
     }
     char *text = m->stored ? cumu_pack_text(pack, m, &why) : NULL;
     struct ptx_module *ptx = text ? open_text(r, text, m->text, file) : NULL;
     if (m->stored && !text)
-        problem(r, cumu_pack_path(pack), why, 0);
+        check_problem(r, cumu_pack_path(pack), why, 0);
     if (ptx) {
         if (m->arch > r->needs)
             r->needs = m->arch;
-        lower_kernels(r, ptx);
+        check_lower(r, ptx, key);
         ptx_module_close(ptx);
     }
     free(text);
+    free(key);
     return true;
 }
 
-/* The best PTX of a container, or where that cannot be read the next, as the runtime takes it (kernel/unit.c). NULL:
- * none can be read, and what is wrong with the first is noted. */
-static struct ptx_module *open_best(struct check_report *r, const char *file, const struct fatbin_list *l)
+static void note_taken(struct check_report *r, const struct fatbin_entry *e)
 {
-    struct ptx_diag first = {0}, diag;
+    if (e->arch > r->needs)
+        r->needs = e->arch;
+    r->beyond |= !fatbin_is_for(e, r->claimed);
+}
+
+/* Opens one PTX image and goes through its kernels, or leaves it open among the units. False: it cannot be read. */
+static bool take_image(struct check_report *r, const struct fatbin_entry *e, char *key, struct units *linked,
+                       struct ptx_diag *diag)
+{
+    char *text;
+    size_t len;
+    const int err = fatbin_unpack(e, &text, &len);
+    struct ptx_module *m = err ? NULL : ptx_module_open(text, len, diag);
+    if (err)
+        (void)snprintf(diag->msg, sizeof diag->msg, "%s", fatbin_error_text(err));
+    else
+        free(text);
+    if (m && linked && linked->n < MAX_UNITS)
+        linked->unit[linked->n++] = m;
+    else if (m) {
+        check_lower(r, m, key);
+        ptx_module_close(m);
+    }
+    return m;
+}
+
+/* The best PTX of a container, or where that cannot be read the next, as the runtime takes it (kernel/unit.c). Where
+ * none can be read, what is wrong with the first is noted. */
+static void take_best(struct check_report *r, const struct place *at, const struct fatbin_list *l, struct units *linked)
+{
+    struct ptx_diag first = {0};
     char name[512];
-    (void)snprintf(name, sizeof name, "(module of %s)", file);
     for (unsigned i = 0; i < l->nptx; i++) {
-        char *text;
-        size_t len;
-        memset(&diag, 0, sizeof diag);
-        int err = fatbin_unpack(&l->entry[i], &text, &len);
-        struct ptx_module *m = err ? NULL : ptx_module_open(text, len, &diag);
-        if (err)
-            (void)snprintf(diag.msg, sizeof diag.msg, "%s", fatbin_error_text(err));
-        else
-            free(text);
-        if (m) {
-            if (l->entry[i].arch > r->needs)
-                r->needs = l->entry[i].arch;
-            r->beyond |= !fatbin_is_for(&l->entry[i], r->claimed);
-            return m;
+        struct ptx_diag diag = {0};
+        char *key = linked ? NULL : image_key(at, &l->entry[i]);
+        const bool taken = check_lower_again(r, key) || take_image(r, &l->entry[i], key, linked, &diag);
+        free(key);
+        if (taken) {
+            note_taken(r, &l->entry[i]);
+            return;
         }
         if (i == 0)
             first = diag;
     }
-    diag_problem(r, name, &first);
-    return NULL;
+    (void)snprintf(name, sizeof name, "(module of %s)", at->file);
+    check_diag_problem(r, name, &first);
 }
 
 /* The image that the runtime would take from this container, and its kernels. */
-static void container(struct check_report *r, const char *file, const void *data, size_t size, struct units *linked)
+static void container(struct check_report *r, const struct place *at, const void *data, size_t size,
+                      struct units *linked)
 {
     struct fatbin_list l;
     int err = fatbin_list_make(&l, data, size, r->claimed);
-    if (err == FATBIN_NO_PTX && !packed(r, file, data, size))
+    if (err == FATBIN_NO_PTX && !packed(r, at->file, data, size))
         sass_kernels(r, &l);
-    struct ptx_module *m = err ? NULL : open_best(r, file, &l);
-    if (m && linked && linked->n < MAX_UNITS)
-        linked->unit[linked->n++] = m;
-    else if (m) {
-        lower_kernels(r, m);
-        ptx_module_close(m);
-    }
+    if (!err)
+        take_best(r, at, &l, linked);
     if (err && err != FATBIN_NO_PTX && err != FATBIN_NO_IMAGE) {
         char name[512];
-        (void)snprintf(name, sizeof name, "(fat binary in %s)", file);
-        problem(r, name, fatbin_error_text(err), 0);
+        (void)snprintf(name, sizeof name, "(fat binary in %s)", at->file);
+        check_problem(r, name, fatbin_error_text(err), 0);
     }
     fatbin_list_free(&l);
 }
@@ -267,21 +198,21 @@ static void images(struct check_report *r, const char *file, struct fatbin_walk 
     }
 }
 
-static void section(struct check_report *r, const char *file, const uint8_t *p, size_t size, struct units *linked)
+static void section(struct check_report *r, struct place at, size_t size, struct units *linked)
 {
     struct fatbin_walk w;
-    p = fatbin_skip_padding(p, &size);
+    const uint8_t *p = fatbin_skip_padding(at.data, &size);
     if (!p)
         return;
     int err = fatbin_walk_open(&w, p, size);
     if (err) {
-        container(r, file, p, size, linked); /* names the error */
+        container(r, &at, p, size, linked); /* names the error */
         return;
     }
     do {
-        const uint8_t *at = w.container;
-        images(r, file, &w, linked != NULL);
-        container(r, file, at, size - (size_t)(at - p), linked);
+        const uint8_t *from = w.container;
+        images(r, at.file, &w, linked != NULL);
+        container(r, &at, from, size - (size_t)(from - p), linked);
     } while (fatbin_walk_container(&w));
 }
 
@@ -296,12 +227,12 @@ static void link_units(struct check_report *r, const char *file, struct units *u
     char *text = needs ? cumu_ptx_link(u->unit, u->n, &len) : NULL;
     struct ptx_module *whole = text ? open_text(r, text, len, file) : NULL;
     if (whole) {
-        lower_kernels(r, whole);
+        check_lower(r, whole, NULL);
         ptx_module_close(whole);
     }
     for (unsigned i = 0; i < u->n; i++) {
         if (!needs)
-            lower_kernels(r, u->unit[i]);
+            check_lower(r, u->unit[i], NULL);
         ptx_module_close(u->unit[i]);
     }
     free(text);
@@ -322,7 +253,7 @@ void check_fatbins(struct check_report *r, const char *name, Elf *elf)
         bool relocatable = is && strcmp(is, "__nv_relfatbin") == 0;
         Elf_Data *d = relocatable || (is && strcmp(is, ".nv_fatbin") == 0) ? elf_rawdata(s, NULL) : NULL;
         if (d && d->d_buf)
-            section(r, name, d->d_buf, d->d_size, relocatable ? linked : NULL);
+            section(r, (struct place){name, elf_ndxscn(s), d->d_buf}, d->d_size, relocatable ? linked : NULL);
     }
     link_units(r, name, linked);
     free(linked);
@@ -337,11 +268,11 @@ static void bare_cubin(struct check_report *r, const char *name, const char *dat
         check_fatal(r, "a damaged cubin");
     struct ptx_module *m = text ? open_text(r, text, len, name) : NULL;
     if (m) {
-        lower_kernels(r, m);
+        check_lower(r, m, NULL);
         ptx_module_close(m);
     }
     for (unsigned k = 0; !text && (kernel = fatbin_cubin_kernel(data, size, &k));)
-        (void)kernel_named(r, kernel);
+        (void)check_kernel_named(r, kernel);
 }
 
 static void bare_text(struct check_report *r, const char *name, const char *data, size_t size)
@@ -352,13 +283,13 @@ static void bare_text(struct check_report *r, const char *name, const char *data
     if (m->target > r->needs)
         r->needs = m->target;
     r->beyond |= m->target > r->claimed;
-    lower_kernels(r, m);
+    check_lower(r, m, NULL);
     ptx_module_close(m);
 }
 
 static void bare_container(struct check_report *r, const char *name, const char *data, size_t size)
 {
-    section(r, name, (const uint8_t *)data, size, NULL);
+    section(r, (struct place){name, 0, (const uint8_t *)data}, size, NULL);
 }
 
 /* Who reads a file that begins so; NULL: it is no device code. */

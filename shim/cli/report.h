@@ -77,6 +77,7 @@ struct check_report {
     unsigned gaps;
     bool nomem;
     const struct check_target *target; /* the architecture that is asked about; NULL: none */
+    struct check_kept **kept; /* by image, what became of its kernels, for reading it again; NULL: nothing is kept */
     /* Set: gets every PTX module that the runtime would use, instead of the translation of its kernels. */
     void (*on_module)(void *ctx, const struct ptx_module *m);
     void *on_module_ctx;

@@ -73,13 +73,19 @@ int main(int argc, char **argv)
 }
 END
 
-# program NAME < entries: the same program with another fat binary.
+# container < entries: a fat binary.
+container() {
+    printf '%s\n' '.balign 8' '.long 0xba55ed50' '.short 1, 16' '.quad 9f - 8f' '8:'
+    cat
+    echo 9:
+}
+
+# program NAME < containers: the same program with other fat binaries.
 program() {
     {
         printf '%s\n' '.section .note.GNU-stack,"",@progbits' '.section .nv_fatbin,"a"' '.balign 8' '.globl fatbin' \
-            'fatbin:' '.long 0xba55ed50' '.short 1, 16' '.quad 9f - 8f' '8:'
+            'fatbin:'
         cat
-        echo 9:
     } >"$tmp/capability/$1.s"
     "${CC:-cc}" -no-pie -o "$tmp/capability/$1" "$tmp/capability/main.c" "$tmp/capability/$1.s" \
         "$B/lib/cumu/facade/libcuda.so.1" -Wl,--allow-shlib-undefined
@@ -87,11 +93,11 @@ program() {
 {
     image sm_70 70 0
     image sm_90a 90 0x100000
-} | program both
+} | container | program both
 {
     image sm_90a 90 0x100000
     image sm_100a 100 0x100000
-} | program special
+} | container | program special
 
 # agree NAME CAPABILITY STATUS CHECKED RAN [ARGS]: check's status is the program's own, and each says so.
 agree() {
@@ -118,3 +124,24 @@ agree both 10.0 1 '^capability  9.0 makes all.*; 8.0: 1; 10.0: 1$' '^left 70 70,
 agree special 10.0 0 '^capability  10.0, as claimed, makes all' '^left 100 101, 0 failed' clusters
 agree special 12.0 0 '^capability  9.0 makes all.*; 10.0: 2; 12.0: 2, by PTX for other devices$' '^left 100 101, 0 failed' clusters
 unset CUMU_COMPUTE_CAPABILITY
+
+# A container whose image suits every capability beside one that is read for each: its kernels are translated once.
+if script -qec true /dev/null >/dev/null 2>&1; then
+    printf '%s\n' .version\ 8.7 .target\ sm_70 .address_size\ 64 >"$tmp/capability/many.ptx"
+    for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        echo ".visible .entry k$n() { ret; }" >>"$tmp/capability/many.ptx"
+    done
+    {
+        image many 70 0 | container
+        {
+            image sm_70 70 0
+            image sm_90a 90 0x100000
+            image sm_100a 100 0x100000
+        } | container
+    } | program many
+    check "check of many kernels" 1 '; 8.0: 21; 10.0: 22' -- "$cumu" check "$tmp/capability/many"
+    lines=$(script -qec "'$cumu' check '$tmp/capability/many'" /dev/null | tr '\r' '\n' | grep -c ': kernel 16 of 20' || true)
+    check "kernels of one image are translated once, with progress on a terminal" 0 -- test "$lines" = 1
+else
+    echo "skip kernels of one image are translated once: script(1) makes no terminal here"
+fi

@@ -97,7 +97,7 @@ const char *ptx_op_name(unsigned op) { return op && op < PTX_NOPS ? op_names[op]
 static unsigned op_find(const char *s, size_t len)
 {
     for (unsigned i = 1; i < PTX_NOPS; i++)
-        if (strlen(op_names[i]) == len && !memcmp(op_names[i], s, len))
+        if (*op_names[i] == *s && strlen(op_names[i]) == len && !memcmp(op_names[i], s, len))
             return i;
     return PTX_OP_INVALID;
 }
@@ -134,7 +134,7 @@ static int modifier(struct ptx_instr *in, uint64_t allowed, uint64_t *seen, cons
     if (len > 4 && s[0] == 'L' && (s[1] == '1' || s[1] == '2') && s[2] == ':')
         len = 2; /* L1::evict_last, L2::128B */
     for (unsigned i = 0; i < NMODS; i++) {
-        if (strlen(mods[i].text) != len || memcmp(mods[i].text, s, len))
+        if (*mods[i].text != *s || strlen(mods[i].text) != len || memcmp(mods[i].text, s, len))
             continue;
         known = 1;
         if (!(mods[i].cls & allowed))

@@ -210,7 +210,7 @@ void ptx_check_form(struct ptx_ctx *c, const char *s, size_t len, uint32_t line,
     if (!name)
         return;
     for (const struct form *f = forms; f < forms + sizeof forms / sizeof forms[0]; f++) {
-        if (strlen(f->name) != name || memcmp(f->name, s, name) || !match(f, &sp, &why))
+        if (*f->name != *s || strlen(f->name) != name || memcmp(f->name, s, name) || !match(f, &sp, &why))
             continue;
         oc->name = f->name;
         oc->operands = f->operands;

@@ -140,7 +140,7 @@ void ptx_next(struct ptx_lex *l)
         t->c = *p;
         if (!*p)
             ptx_fail(l->ctx, t->line, "", 0, "NUL byte in the text");
-        bool two = (strchr("<>=&|", *p) && p[1] == *p) || (strchr("<>=!", *p) && p[1] == '=');
+        bool two = (p[1] == *p && strchr("<>=&|", *p)) || (p[1] == '=' && strchr("<>=!", *p));
         p += two ? 2 : 1;
     }
     t->len = (uint32_t)(p - t->s);

@@ -463,6 +463,23 @@ static void close_body(struct ptx_parser *p)
         .op = PTX_OP_RET, .opcode = "ret", .vec = 1, .guard = -1, .line = p->lex.line};
 }
 
+/* Room for the instructions of a body, as many as it has semicolons; fewer where these stand closer together than
+ * instructions can. What ptx_expand adds makes it grow. */
+static void reserve_instrs(struct ptx_parser *p)
+{
+    enum { SHORTEST = 8 };
+    struct ptx_func *f = p->f;
+    const char *const end = f->body + f->body_len;
+    size_t n = 16;
+    for (const char *s = f->body; (s = memchr(s, ';', (size_t)(end - s))); s++)
+        n++;
+    n = n < f->body_len / SHORTEST + 16 ? n : f->body_len / SHORTEST + 16;
+    if (n > INT32_MAX / 2)
+        return;
+    f->instr = PTX_NEW(p->ctx, struct ptx_instr, n);
+    p->instr_cap = (uint32_t)n;
+}
+
 /* Parses a function's body: parameters are declared, then statements read to the end, then branches bound to labels.
  * Buckets and the budget of registers grow with the text, so that hostile text cannot ask for more memory than its
  * length explains. */
@@ -473,6 +490,7 @@ static void parse_body(struct ptx_parser *p)
     ptx_symtab_start(&p->names, p->ctx);
     ptx_symtab_start(&p->opcode_names, p->ctx);
     p->reg_budget = FREE_REGS + f->body_len;
+    reserve_instrs(p);
     for (p->nbucket = 16; p->nbucket < f->body_len / 128;)
         p->nbucket *= 2;
     p->label_bucket = PTX_NEW(p->ctx, struct ptx_label *, p->nbucket);

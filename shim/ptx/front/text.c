@@ -55,6 +55,15 @@ static void __attribute__((format(printf, 2, 3))) put(struct out *o, const char 
         o->at += (size_t)n < left ? (size_t)n : left - 1;
 }
 
+/* The same of a text that is there: instructions of a module are written by the hundred thousand. */
+static void put_text(struct out *o, const char *text)
+{
+    const size_t left = o->size - o->at - 1, n = strlen(text);
+    memcpy(o->buf + o->at, text, n < left ? n : left);
+    o->at += n < left ? n : left;
+    o->buf[o->at] = 0;
+}
+
 static void put_list(struct out *o, const struct ptx_func *f, const struct ptx_instr *in, const struct ptx_opnd *v,
                      const char *brackets);
 
@@ -64,7 +73,8 @@ static void put_opnd(struct out *o, const struct ptx_func *f, const struct ptx_i
 {
     switch (v->kind) {
     case PTX_O_REG:
-        put(o, "%s%s", !v->neg ? "" : f->reg[v->reg].type == PTX_PRED ? "!" : "-", f->reg[v->reg].name);
+        put_text(o, !v->neg ? "" : f->reg[v->reg].type == PTX_PRED ? "!" : "-");
+        put_text(o, f->reg[v->reg].name);
         if (v->sel)
             put(o, ".%c%0*o", v->sel & PTX_SEL_BYTES ? 'b' : 'h', (int)PTX_SEL_COUNT(v->sel), v->sel & PTX_SEL_DIGITS);
         break;
@@ -76,21 +86,22 @@ static void put_opnd(struct out *o, const struct ptx_func *f, const struct ptx_i
         else
             put(o, "%llu", (unsigned long long)v->imm);
         break;
-    case PTX_O_SREG: put(o, "%s", ptx_sreg_name((unsigned)v->reg)); break;
+    case PTX_O_SREG: put_text(o, ptx_sreg_name((unsigned)v->reg)); break;
     case PTX_O_SYM:
         if (in->op == PTX_OP_BRX)
-            put(o, "%s", f->btab[PTX_SYM_INDEX(v->sym)].name);
+            put_text(o, f->btab[PTX_SYM_INDEX(v->sym)].name);
         else
-            put(o, "%s", symbol_name(f, v->sym));
+            put_text(o, symbol_name(f, v->sym));
         if (v->imm)
             put(o, "+%lld", (long long)v->imm);
         break;
     case PTX_O_ADDR:
         if (v->reg >= 0 || v->sym >= 0) {
-            put(o, "[%s", v->reg >= 0 ? f->reg[v->reg].name : symbol_name(f, v->sym));
+            put_text(o, "[");
+            put_text(o, v->reg >= 0 ? f->reg[v->reg].name : symbol_name(f, v->sym));
             if (v->imm)
                 put(o, "%+lld", (long long)v->imm);
-            put(o, "]");
+            put_text(o, "]");
         } else {
             put(o, "[%llu]", (unsigned long long)v->imm);
         }
@@ -100,9 +111,9 @@ static void put_opnd(struct out *o, const struct ptx_func *f, const struct ptx_i
         if (f->block)
             put(o, "B%d", (int)v->reg);
         else
-            put(o, "%s", f->label_name[v->reg]);
+            put_text(o, f->label_name[v->reg]);
         break;
-    case PTX_O_SINK: put(o, "_"); break;
+    case PTX_O_SINK: put_text(o, "_"); break;
     default: break;
     }
 }
@@ -112,7 +123,7 @@ static void put_list(struct out *o, const struct ptx_func *f, const struct ptx_i
 {
     put(o, "%c", brackets[0]);
     for (unsigned i = 0; i < v->n; i++) {
-        put(o, "%s", i ? ", " : "");
+        put_text(o, i ? ", " : "");
         put_opnd(o, f, in, &f->opnd[v->first + i]);
     }
     put(o, "%c", brackets[1]);
@@ -120,18 +131,18 @@ static void put_list(struct out *o, const struct ptx_func *f, const struct ptx_i
 
 static void put_call(struct out *o, const struct ptx_func *f, const struct ptx_instr *in)
 {
-    put(o, " ");
+    put_text(o, " ");
     if (in->dst[0].kind == PTX_O_VEC) {
         put_list(o, f, in, &in->dst[0], "()");
-        put(o, ", ");
+        put_text(o, ", ");
     }
     put_opnd(o, f, in, &in->src[0]);
     if (in->src[1].kind == PTX_O_VEC) {
-        put(o, ", ");
+        put_text(o, ", ");
         put_list(o, f, in, &in->src[1], "()");
     }
     if (in->src[2].kind == PTX_O_SYM) {
-        put(o, ", ");
+        put_text(o, ", ");
         put_opnd(o, f, in, &in->src[2]);
     }
 }
@@ -144,20 +155,20 @@ char *ptx_instr_text(const struct ptx_func *f, const struct ptx_instr *in, char 
     buf[0] = 0;
     if (in->guard >= 0)
         put(&o, "@%s%s ", in->guard_neg ? "!" : "", f->reg[in->guard].name);
-    put(&o, "%s", in->opcode ? in->opcode : ptx_op_name(in->op));
+    put_text(&o, in->opcode ? in->opcode : ptx_op_name(in->op));
     if (in->op == PTX_OP_CALL) {
         put_call(&o, f, in);
         return buf;
     }
     for (unsigned i = 0; i < in->ndst; i++) {
-        put(&o, "%s", i ? "|" : " ");
+        put_text(&o, i ? "|" : " ");
         put_opnd(&o, f, in, &in->dst[i]);
     }
     bool comma = in->ndst;
     for (unsigned i = 0; i < in->nsrc; i++) {
         if (in->src[i].kind == PTX_O_NONE)
             continue;
-        put(&o, "%s", comma ? ", " : " ");
+        put_text(&o, comma ? ", " : " ");
         put_opnd(&o, f, in, &in->src[i]);
         comma = true;
     }

@@ -84,7 +84,7 @@ bool ptx_type_is_address(unsigned type)
 unsigned ptx_type_find(const char *s, size_t len)
 {
     for (unsigned i = 1; i < PTX_NTYPES; i++)
-        if (strlen(types[i].name) == len && !memcmp(types[i].name, s, len))
+        if (*types[i].name == *s && strlen(types[i].name) == len && !memcmp(types[i].name, s, len))
             return i;
     return PTX_NONE;
 }
@@ -122,7 +122,7 @@ const char *ptx_sreg_name(unsigned sreg) { return sreg < PTX_NSREGS ? sregs[sreg
 int ptx_sreg_find(const char *s, size_t len)
 {
     for (int i = 0; i < PTX_NSREGS; i++)
-        if (strlen(sregs[i]) == len && !memcmp(sregs[i], s, len))
+        if (len > 1 && sregs[i][1] == s[1] && strlen(sregs[i]) == len && !memcmp(sregs[i], s, len))
             return i;
     return -1;
 }

@@ -225,16 +225,17 @@ static void cover(struct live *v)
 
 /* ---- linear scan ---- */
 
-static int by_start(const void *a, const void *b)
+/* Counting sort by start or end, each one of so many points; registers of one point stay in order. first: zeroed, for
+ * as many points and two more. */
+static void sort(struct interval *to, const struct interval *from, uint32_t n, bool by_end, uint32_t points,
+                 uint32_t *first)
 {
-    const struct interval *x = a, *y = b;
-    return x->start != y->start ? (x->start < y->start ? -1 : 1) : (x->reg > y->reg) - (x->reg < y->reg);
-}
-
-static int by_end(const void *a, const void *b)
-{
-    const struct interval *x = a, *y = b;
-    return x->end != y->end ? (x->end < y->end ? -1 : 1) : (x->reg > y->reg) - (x->reg < y->reg);
+    for (uint32_t k = 0; k < n; k++)
+        first[(by_end ? from[k].end : from[k].start) + 1]++;
+    for (uint32_t p = 0; p < points; p++)
+        first[p + 1] += first[p];
+    for (uint32_t k = 0; k < n; k++)
+        to[first[by_end ? from[k].end : from[k].start]++] = from[k];
 }
 
 /* Row numbers within each class; count[] = rows needed. */
@@ -306,13 +307,15 @@ void lir_allocate_rows(struct lir_lower *l)
         find_intervals(&v);
         ok = v.gen && v.kill && v.in;
     }
+    struct interval *all = ok ? calloc(some, sizeof *all) : NULL;
+    uint32_t *first = ok ? calloc(at + 2, 2 * sizeof *first) : NULL;
+    ok = all && first;
     if (ok) {
         for (uint32_t r = 0; r < nreg; r++)
             if (v.end[r] != LIR_NONE)
-                by_s[n++] = (struct interval){r, v.start[r], v.end[r]};
-        memcpy(by_e, by_s, n * sizeof *by_s);
-        qsort(by_s, n, sizeof *by_s, by_start);
-        qsort(by_e, n, sizeof *by_e, by_end);
+                all[n++] = (struct interval){r, v.start[r], v.end[r]};
+        sort(by_s, all, n, false, at, first);
+        sort(by_e, all, n, true, at, first + at + 2);
         scan(l, by_s, by_e, n, count);
     }
     uint32_t units = count[LIR_CLASS_32] + 2 * count[LIR_CLASS_64] + 4 * count[LIR_CLASS_128];
@@ -325,6 +328,8 @@ void lir_allocate_rows(struct lir_lower *l)
     l->fn.npred = count[LIR_CLASS_PRED];
     l->fn.n32 = count[LIR_CLASS_32];
     l->fn.n64 = count[LIR_CLASS_64] + 2 * count[LIR_CLASS_128];
+    free(all);
+    free(first);
     free(v.start);
     free(v.end);
     free(v.wide);
