@@ -38,6 +38,15 @@ CUMU_NCCL_HOST_RANKS=2 check "a rank is stopped, two ranks a host" 0 'mccl stopp
 CUMU_NCCL_HOST_RANKS=1 check "what a lost call leaves alone, one rank a host" 0 \
     'mccl quiet: [0-9]* checks, 0 failed' -- "$mccl/quiet" 5 4
 
+CUMU_NCCL_HOST_RANKS=1 check "a stopped rank goes on, one rank a host" 0 \
+    'mccl continued: [0-9]* checks, 0 failed' -- "$mccl/continued" 200 10
+
+# Where nothing is copied straight into another process's memory, as that could not be ended.
+export GLIBC_TUNABLES=glibc.pthread.rseq=0
+check "collectives without rseq" 0 'mccl collectives: [0-9]* checks, 0 failed' -- "$mccl/collectives" 2 4
+check "a stopped rank goes on, without rseq" 0 'mccl continued: [0-9]* checks, 0 failed' -- "$mccl/continued" 1 24 4
+unset GLIBC_TUNABLES
+
 # shellcheck source=../netns.sh
 . "$(dirname "$0")/../netns.sh"
 met='mccl meet: [0-9]* checks, 0 failed'
@@ -52,6 +61,7 @@ if plug_in_hosts 4; then
     NCCL_SOCKET_FAMILY=AF_INET6 UCX_TCP_AF_PRIO=inet6 check "by IPv6" 0 "$met" -- "$mccl/meet" 4
     NCCL_COMM_ID=10.173.0.1:29777 check "at the place that NCCL_COMM_ID names" 0 "$met" -- "$mccl/meet" 4
     NCCL_COMM_ID='[fd00:173::1]:29778' check "at one of IPv6" 0 "$met" -- "$mccl/meet" 4
+    check "a stopped rank goes on, two namespaces" 0 'mccl continued: [0-9]* checks, 0 failed' -- "$mccl/continued" 7 10
     check "a rank is stopped, two namespaces" 0 'mccl stopped: [0-9]* checks, 0 failed' -- "$mccl/stopped" 5 3
     check "faults, two namespaces" 0 'mccl hosts: [0-9]* checks, 0 failed' -- "$mccl/hosts"
     check "a rank is lost at any time, two namespaces" 0 'mccl any_time: [0-9]* checks, 0 failed' -- \

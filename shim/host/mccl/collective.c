@@ -365,6 +365,7 @@ static bool work(const struct view *v, char *const *send, char *const *recv)
         .dst = dst,
         .count = n,
         .shared = v->c->shared,
+        .foreign = j->kind == MCCL_REDUCE && j->root != me,
     });
 }
 
@@ -567,6 +568,7 @@ mcclResult_t mccl_settle(mcclComm_t c, const void *probe)
     struct mccl_job job = {.comm = c};
     struct view v = {.c = c, .job = &job};
     bool yes = mccl_describe(c, probe, &c->shared->member[c->rank].offer[1].send); /* of number 1 */
+    yes = yes && (c->one_process || mccl_guarded());
     mcclResult_t r = all_agree(&v, &yes);
     for (int i = 0; i < c->nranks && !r && yes; i++)
         yes = i == c->rank || mccl_reach(c, i, &c->shared->member[i].offer[1].send);

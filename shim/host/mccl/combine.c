@@ -40,18 +40,27 @@ float mccl_half(mcclDataType_t type, const void *half)
     return wide;
 }
 
-static void copy_out(const struct mccl_combine *w, size_t at, const void *from, size_t bytes, int first)
+/* To dst[first] and those behind it. */
+static bool copy_out(const struct mccl_combine *w, size_t at, const void *from, size_t bytes, int first)
 {
-    for (int i = first; i < w->ndst; i++)
-        if ((char *)w->dst[i] + at != (const char *)from)
-            memcpy((char *)w->dst[i] + at, from, bytes);
+    for (int i = first; i < w->ndst; i++) {
+        char *to = (char *)w->dst[i] + at;
+        if (to == (const char *)from)
+            continue;
+        if (!w->shared || (!w->foreign && i == 0))
+            memcpy(to, from, bytes);
+        else if (!mccl_guarded_copy(w->shared, to, from, bytes))
+            return false;
+    }
+    return true;
 }
 
 /* Block [at, at + n elements) of a type that is computed as it is. */
-static void native(const struct mccl_arithmetic *f, const struct mccl_combine *w, size_t at, size_t n, size_t size)
+static bool native(const struct mccl_arithmetic *f, const struct mccl_combine *w, size_t at, size_t n, size_t size)
 {
     unsigned char sum[BLOCK] __attribute__((aligned(64))), scaled[BLOCK] __attribute__((aligned(64)));
     bool scale = w->op == mcclNumOps;
+    void *last = w->foreign ? (void *)sum : (char *)w->dst[0] + at;
     const void *x = (const char *)w->src[0] + at;
     if (scale) {
         f->mul[w->type](sum, x, w->scale[0], n);
@@ -59,8 +68,8 @@ static void native(const struct mccl_arithmetic *f, const struct mccl_combine *w
     }
     for (int i = 1; i < w->nsrc; i++) {
         const void *y = (const char *)w->src[i] + at;
-        /* The last step writes to its place: by then every source of this block has been read. */
-        void *out = i == w->nsrc - 1 && w->op != mcclAvg ? (void *)((char *)w->dst[0] + at) : sum;
+        /* The last step may write to its place: by then every source of this block has been read. */
+        void *out = i == w->nsrc - 1 && w->op != mcclAvg ? last : sum;
         if (scale) {
             f->mul[w->type](scaled, y, w->scale[i], n);
             y = scaled;
@@ -69,14 +78,14 @@ static void native(const struct mccl_arithmetic *f, const struct mccl_combine *w
         x = out;
     }
     if (w->op == mcclAvg) {
-        f->div[w->type]((char *)w->dst[0] + at, x, w->nsrc, n);
-        x = (char *)w->dst[0] + at;
+        f->div[w->type](last, x, w->nsrc, n);
+        x = last;
     }
-    copy_out(w, at, x, n * size, 0);
+    return copy_out(w, at, x, n * size, 0);
 }
 
 /* The same for halves, summed in float. */
-static void halves(const struct mccl_arithmetic *f, const struct mccl_combine *w, size_t at, size_t n)
+static bool halves(const struct mccl_arithmetic *f, const struct mccl_combine *w, size_t at, size_t n)
 {
     float sum[BLOCK / 4] __attribute__((aligned(64))), next[BLOCK / 4] __attribute__((aligned(64)));
     for (int i = 0; i < w->nsrc; i++) {
@@ -90,8 +99,10 @@ static void halves(const struct mccl_arithmetic *f, const struct mccl_combine *w
     }
     if (w->op == mcclAvg)
         f->div[w->type](sum, sum, w->nsrc, n);
-    f->narrow[w->type]((uint16_t *)((char *)w->dst[0] + at), sum, n);
-    copy_out(w, at, (char *)w->dst[0] + at, n * 2, 1);
+    uint16_t narrow[BLOCK / 4] __attribute__((aligned(64)));
+    uint16_t *last = w->foreign ? narrow : (uint16_t *)((char *)w->dst[0] + at);
+    f->narrow[w->type](last, sum, n);
+    return copy_out(w, at, last, n * 2, 0);
 }
 
 bool mccl_combine(const struct mccl_combine *w)
@@ -105,12 +116,10 @@ bool mccl_combine(const struct mccl_combine *w)
         size_t n = w->count - i < block ? w->count - i : block, at = i * size;
         if (w->shared && mccl_must_keep_off(w->shared))
             return false;
-        if (copies)
-            copy_out(w, at, (const char *)w->src[0] + at, n * size, 0);
-        else if (half)
-            halves(f, w, at, n);
-        else
-            native(f, w, at, n, size);
+        if (!(copies ? copy_out(w, at, (const char *)w->src[0] + at, n * size, 0)
+              : half ? halves(f, w, at, n)
+                     : native(f, w, at, n, size)))
+            return false;
     }
     return true;
 }

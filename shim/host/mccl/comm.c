@@ -53,10 +53,10 @@ void mccl_comm_free(mcclComm_t c)
         next = j->next;
         mccl_job_free(j);
     }
-    mccl_windows_free(c);
     mccl_beat_end(c);
-    if (c->net)
+    if (c->net) /* until then its thread takes in puts */
         mccl_net_free(c->net, in_order);
+    mccl_windows_free(c);
     if (c->local)
         mccl_comm_free(c->local);
     else if (c->shared)

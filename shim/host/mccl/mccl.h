@@ -373,6 +373,11 @@ static inline bool mccl_must_keep_off(const struct mccl_shared *s)
 }
 /* All of that. */
 mcclResult_t mccl_touch_copy(mcclComm_t c, void *to, const void *from, size_t bytes);
+mcclResult_t mccl_touch_put(mcclComm_t c, int rank, void *to, const void *from, size_t bytes); /* `to` is that rank's */
+/* guard.c. Copies for as long as the others allow it, even if this process is stopped meanwhile; where that cannot be
+ * (mccl_guarded), all. False: not all. */
+bool mccl_guarded(void);
+bool mccl_guarded_copy(const struct mccl_shared *s, void *to, const void *from, size_t bytes);
 /* This rank's call has failed: returns when no other one is at work in its memory. */
 void mccl_keep_off(mcclComm_t c) __attribute__((cold));
 /* wait.c. Adds one to a counter that rank `to` may wait for; waits until one has reached the number, as mccl_wait does,
@@ -425,7 +430,9 @@ struct mccl_combine {
     const void **scale; /* each an element of the type; for halves a float */
     void **dst;
     size_t count;
-    const struct mccl_shared *shared; /* or NULL: then it goes on until mccl_must_keep_off */
+    /* Or NULL: then it goes on until mccl_must_keep_off, and dst but the first may be other processes' (guard.c), */
+    const struct mccl_shared *shared;
+    bool foreign; /* the first one is */
 };
 bool mccl_combine(const struct mccl_combine *w);
 void mccl_divide(mcclDataType_t type, void *at, int parts, size_t n); /* in place */

@@ -43,8 +43,21 @@ mcclResult_t mccl_touch_copy(mcclComm_t c, void *to, const void *from, size_t by
     return at < bytes ? mccl_kept_off(c) : mcclSuccess;
 }
 
+mcclResult_t mccl_touch_put(mcclComm_t c, int rank, void *to, const void *from, size_t bytes)
+{
+    if (c->shared->member[rank].process == own(c)->process)
+        return mccl_touch_copy(c, to, from, bytes);
+    if (!mccl_touch(c))
+        return mccl_kept_off(c);
+    const bool whole = mccl_guarded_copy(c->shared, to, from, bytes);
+    mccl_touched(c);
+    return whole ? mcclSuccess : mccl_kept_off(c);
+}
+
 void mccl_keep_off(mcclComm_t c)
 {
+    if (c->net)
+        mccl_far_keep_off(c->net);
     c = c->local ? c->local : c;
     atomic_store(&c->shared->keep_off, 1);
     int64_t end = mccl_now_ms() + MOST_MS;

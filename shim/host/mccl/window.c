@@ -234,7 +234,7 @@ mcclResult_t mccl_run_one_sided(struct mccl_job *job)
         void *to = mccl_reach(c, peer, &job->target);
         if (!to)
             return mccl_fail_to_reach(c, peer);
-        mcclResult_t r = mccl_touch_copy(c, to, job->send, job->count);
+        mcclResult_t r = mccl_touch_put(c, peer, to, job->send, job->count);
         if (r)
             return r;
     }

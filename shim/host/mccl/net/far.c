@@ -40,6 +40,9 @@ bool mccl_far_open(struct mccl_net *n)
     return f->lock && f->sent && f->signals;
 }
 
+/* Puts are taken in under the wire's lock, so that none is at work behind this. */
+void mccl_far_keep_off(struct mccl_net *n) { mccl_wire_take(n->wire, NULL, NULL); }
+
 void mccl_far_free(struct mccl_net *n)
 {
     free_far(n->far);

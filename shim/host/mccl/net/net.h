@@ -114,6 +114,7 @@ void mccl_short_free(struct mccl_short *s);
 /* far.c. Puts and signals to ranks of other hosts, on any thread; a job's target is the window's number (id) and the
  * offset in it (base). */
 bool mccl_far_open(struct mccl_net *n);
+void mccl_far_keep_off(struct mccl_net *n); /* takes in no more puts */
 void mccl_far_free(struct mccl_net *n);
 mcclResult_t mccl_far_put(struct mccl_job *job);
 void mccl_far_take(void *net, const struct mccl_put *put, const void *data, size_t bytes);
