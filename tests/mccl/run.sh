@@ -38,6 +38,8 @@ CUMU_NCCL_HOST_RANKS=2 check "a rank is stopped, two ranks a host" 0 'mccl stopp
 CUMU_NCCL_HOST_RANKS=1 check "what a lost call leaves alone, one rank a host" 0 \
     'mccl quiet: [0-9]* checks, 0 failed' -- "$mccl/quiet" 5 4
 
+CUMU_NCCL_HOST_RANKS=2 UCX_TLS=tcp,self check "hardly a descriptor left, two ranks a host" 0 \
+    'mccl scarce: [0-9]* checks, 0 failed' -- "$mccl/scarce"
 CUMU_NCCL_HOST_RANKS=1 check "a stopped rank goes on, one rank a host" 0 \
     'mccl continued: [0-9]* checks, 0 failed' -- "$mccl/continued" 200 10
 

@@ -23,6 +23,11 @@ for how in threads processes launcher death death0 group; do
     check "4 ranks: $how" 0 "^PASS nccl $how\$" -- $run "$tmp/client" $how 4
 done
 storm 20 10 "one host"
+# With hardly a descriptor left, wherever they end: errors, perhaps, but no rank waits for ever.
+for n in 24 26 27 30; do
+    check "4 ranks, at most $n descriptors each" 0 '^ended$' -- \
+        sh -c "ulimit -n $n; timeout 60 $run $tmp/client processes 4; [ \$? -lt 124 ] && echo ended"
+done
 # shellcheck disable=SC2086
 CUMU_HOST_DEVICES=8 check "2 to 8 ranks that grow" 0 '^PASS nccl grow$' -- $run "$tmp/client" grow 8
 if ldconfig -p 2>/dev/null | grep -q 'libucp\.so\.0'; then # splits, shrinks, windows, captures, aborts over UCX

@@ -23,7 +23,6 @@
 #define BEAT_MS 1000    /* how often who waits hears that the desk lives */
 #define SECOND_MS 30000 /* until ranks that were told to come again have */
 #define NOTICE_MS 30000 /* then a line says who is missing */
-#define SCARCE_MS 700   /* how long there may be no descriptor for those who come */
 #define TAKEN_MS 10000  /* for ranks to take what they are handed */
 #define LATE_MS 10000   /* how long who comes to a meeting that was refused is told why */
 
@@ -151,7 +150,10 @@ static void admit(struct desk *d, struct guest *g)
         refuse(d, mcclSystemError, "out of memory");
     else if (d->result)
         ; /* too late */
-    else if (h->nranks != d->nranks)
+    else if (h->lack) {
+        d->mixed = true;
+        refuse(d, mcclSystemError, "rank %d on host %s cannot come: %s", h->rank, h->name, strerror((int)h->lack));
+    } else if (h->nranks != d->nranks)
         refuse(d, mcclInvalidUsage, "rank %d says that there are %d ranks, another one %d", h->rank, h->nranks,
                d->nranks);
     else if (d->guests[h->rank].fd >= 0)
@@ -191,7 +193,7 @@ static void pause_if_exhausted(struct desk *d)
     if (why == EINTR || why == ECONNABORTED || why == EAGAIN)
         return;
     d->scarce = d->scarce ? d->scarce : mccl_now_ms();
-    if (mccl_now_ms() - d->scarce > SCARCE_MS)
+    if (mccl_now_ms() - d->scarce > MCCL_SCARCE_MS)
         refuse(d, mcclSystemError, "who made the id, process %d, cannot let in the others: %s", (int)getpid(),
                strerror(why));
     nanosleep(&(struct timespec){0, 10000000}, NULL); /* not in a busy loop */

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +27,8 @@
 #define HOST_DEVICES 64 /* that a machine may have */
 #define CONNECT_MS 10000
 #define GIVE_UP_MS 300 /* for a host that may be unreachable: who aborts does not wait */
+#define MOST_CLOSED 65536
+#define SAY_STACK (64 << 10)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the number and the mappings */
 
@@ -149,6 +153,63 @@ static mcclResult_t receive_reply(int from, struct mccl_reply *reply, int *fd)
     return reply->result ? reply->result : *fd < 0 ? mcclSystemError : mcclSuccess;
 }
 
+/* ---- a rank that does not come ------------------------------------------------------------------ */
+
+static void describe_rank(struct mccl_hello *me, const mcclUniqueId *id, int nranks, int rank, int device)
+{
+    *me = (struct mccl_hello){.nranks = nranks, .rank = rank, .device = device, .process = mccl_process_number()};
+    memcpy(&me->id, id, sizeof me->id);
+    mccl_who(me);
+}
+
+/* Says it to whoever made the id, on whatever way there is. */
+static void say(const struct mccl_hello *me)
+{
+    struct sockaddr_un name;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&name, mccl_name_of(&name, &me->id)) == 0)
+        (void)send(fd, me, sizeof *me, MSG_NOSIGNAL);
+    else {
+        if (fd >= 0)
+            close(fd);
+        fd = me->id.door.family ? mccl_connect(&me->id.door, GIVE_UP_MS) : -1;
+        if (fd >= 0)
+            (void)mccl_send_all(fd, me, sizeof *me, GIVE_UP_MS);
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+/* In this memory, but with a copy of the descriptors, of which one makes place. */
+static int say_in_copy(void *me)
+{
+    int fd = 0;
+    while (close(fd) && fd < MOST_CLOSED)
+        fd++;
+    say(me);
+    return 0; /* that is its end */
+}
+
+/* This rank cannot come, perhaps for want of a descriptor: the others need not wait for it. The thread sleeps until the
+ * other process has ended, of which the program sees nothing: it is no child that it could wait for, and runs none of
+ * its handlers. */
+static void tell_lack(const struct mccl_hello *me, int why)
+{
+    struct mccl_hello copy = *me;
+    sigset_t all, old;
+    copy.lack = (uint32_t)why;
+    char *stack = mmap(NULL, SAY_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED)
+        return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    const pid_t pid = clone(say_in_copy, stack + SAY_STACK, CLONE_VM | CLONE_VFORK, &copy);
+    while (pid > 0 && waitpid(pid, NULL, (int)__WCLONE) < 0 && errno == EINTR)
+        ;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    munmap(stack, SAY_STACK);
+}
+
 /* ---- every rank ------------------------------------------------------------------------------ */
 
 /* Who made the id knows by this connection that a rank which comes again still lives. */
@@ -169,8 +230,12 @@ static mcclResult_t call_by_socket(const struct mccl_hello *me, struct mccl_repl
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     pid_t pid;
     mcclResult_t r;
-    if (fd < 0)
+    if (fd < 0) {
+        const int why = errno;
+        tell_lack(me, why);
+        snprintf(reply->reason, sizeof reply->reason, "no socket: %s", strerror(why));
         return mcclSystemError;
+    }
     if (connect(fd, (struct sockaddr *)&name, length))
         r = mcclInvalidUsage;
     else if (!mccl_same_user(fd, &pid)) { /* who hears it by TCP then tells all */
@@ -195,9 +260,15 @@ static mcclResult_t call_by_net(const struct mccl_hello *me, struct mccl_reply *
 {
     char where[80];
     int fd = mccl_connect(&me->id.door, patience_ms);
+    const int why = errno;
     mccl_place_text(&me->id.door, where, sizeof where);
+    if (fd < 0 && (why == EMFILE || why == ENFILE || why == ENOMEM || why == ENOBUFS)) {
+        tell_lack(me, why);
+        snprintf(reply->reason, sizeof reply->reason, "no socket: %s", strerror(why));
+        return mcclSystemError;
+    }
     if (fd < 0) {
-        snprintf(reply->reason, sizeof reply->reason, "nobody answers at %s: %s", where, strerror(errno));
+        snprintf(reply->reason, sizeof reply->reason, "nobody answers at %s: %s", where, strerror(why));
         return mcclInvalidUsage;
     }
     bool good = mccl_send_all(fd, me, sizeof *me, CONNECT_MS);
@@ -284,7 +355,6 @@ static mcclResult_t refuse_sharing(mcclComm_t c)
         if (first[device] >= 0) {
             mccl_fail(c, mcclInvalidUsage, "rank %d and rank %d are both on device %d (CUMU_HOST_SHARE=1 allows it)",
                       first[device], i, device);
-            mccl_tell(c, MCCL_JOIN, NULL);
             return mcclInvalidUsage;
         }
         first[device] = i;
@@ -338,22 +408,9 @@ static void tell_why(const struct mccl_hello *me, const char *reason)
 /* Who came and is gone, or comes twice, ends the meeting (desk.c). */
 void cumu_mccl_give_up(const mcclUniqueId *id, int nranks, int rank)
 {
-    struct mccl_hello me = {.nranks = nranks, .rank = rank, .device = -1, .process = mccl_process_number()};
-    struct sockaddr_un name;
-    memcpy(&me.id, id, sizeof me.id);
-    mccl_who(&me);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&name, mccl_name_of(&name, &me.id)) == 0)
-        (void)send(fd, &me, sizeof me, MSG_NOSIGNAL);
-    else {
-        if (fd >= 0)
-            close(fd);
-        fd = me.id.door.family ? mccl_connect(&me.id.door, GIVE_UP_MS) : -1;
-        if (fd >= 0)
-            (void)mccl_send_all(fd, &me, sizeof me, GIVE_UP_MS);
-    }
-    if (fd >= 0)
-        close(fd);
+    struct mccl_hello me;
+    describe_rank(&me, id, nranks, rank, -1);
+    say(&me);
 }
 
 mcclResult_t mccl_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device)
@@ -364,13 +421,13 @@ mcclResult_t mccl_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int
 mcclResult_t mccl_join_while(int silent, mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device)
 {
     mcclComm_t c = mccl_comm_new();
-    if (!c)
-        return mcclSystemError;
-    struct mccl_hello me = {
-        .nranks = nranks, .rank = rank, .device = cumu_host_exclusive(device), .process = mccl_process_number()};
+    struct mccl_hello me;
     char reason[MCCL_REASON] = "";
-    memcpy(&me.id, id, sizeof me.id);
-    mccl_who(&me);
+    describe_rank(&me, id, nranks, rank, cumu_host_exclusive(device));
+    if (!c) {
+        tell_lack(&me, ENOMEM);
+        return mcclSystemError;
+    }
     c->rank = rank;
     c->nranks = nranks;
     c->device = device;
@@ -380,6 +437,8 @@ mcclResult_t mccl_join_while(int silent, mcclComm_t *comm, int nranks, const mcc
         c->pidfd[i] = -1;
     int line = -1;
     mcclResult_t r = c->pidfd ? mcclSuccess : mcclSystemError;
+    if (r)
+        tell_lack(&me, ENOMEM);
     if (!r && me.id.named && rank == 0)
         r = mccl_named_id(&me.id);
     r = r ? r : meet(&me, &c->shared, reason, &line, silent);
@@ -398,6 +457,8 @@ mcclResult_t mccl_join_while(int silent, mcclComm_t *comm, int nranks, const mcc
         r = r ? r : mccl_settle(c, c->one_process ? c : kept_probe(device));
         if (!r)
             know_doors(c);
+        else if (c->shared->reasoned == 2)
+            mccl_tell(c, MCCL_JOIN, NULL);
     }
     if (line >= 0)
         close(line);
@@ -430,8 +491,12 @@ mcclResult_t mcclCommInitRank(mcclComm_t *comm, int nranks, mcclUniqueId id, int
         memcmp(id.internal, mccl_magic, sizeof mccl_magic) != 0)
         return mccl_group_fail(mcclInvalidArgument);
     *comm = NULL;
-    if (musaGetDevice(&device) || musaFree(NULL)) /* and its context is there from now on */
+    if (musaGetDevice(&device) || musaFree(NULL)) { /* and its context is there from now on */
+        struct mccl_hello me;
+        describe_rank(&me, &id, nranks, rank, -1);
+        tell_lack(&me, ENODEV);
         return mccl_group_fail(mcclUnhandledMusaError);
+    }
     return mccl_grouped() ? mccl_submit_join(comm, nranks, &id, rank, device)
                           : mccl_join(comm, nranks, &id, rank, device);
 }

@@ -40,7 +40,7 @@ struct mccl_hello { /* from a rank */
     char boot[40]; /* of the kernel that runs it, */
     uint64_t net;  /* the network namespace, where abstract sockets are known, */
     int32_t part;  /* and what a test makes of it: who could share memory */
-    uint32_t unused;
+    uint32_t lack; /* errno of a rank that cannot come, said so that nobody waits for it; 0 */
     char name[MCCL_NAME];
 };
 #define MCCL_HELLO_PREFIX offsetof(struct mccl_hello, device)
@@ -141,7 +141,10 @@ bool mccl_outcome_good(const struct mccl_outcome *o);
 bool mccl_same_id(const struct mccl_id *a, const struct mccl_id *b);
 
 /* place.c */
-enum { MCCL_DOOR_PENDING = 32 };
+enum {
+    MCCL_DOOR_PENDING = 32,
+    MCCL_SCARCE_MS = 700 /* how long there may be no descriptor where one is needed */
+};
 /* Listens on an address by which other hosts reach this one (NCCL_SOCKET_IFNAME, NCCL_SOCKET_FAMILY), or on the one
  * given, if it has a family. The descriptor, -1 if there is none. */
 int mccl_listen(struct mccl_place *at);

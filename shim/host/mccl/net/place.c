@@ -248,7 +248,7 @@ static int connect_once(const struct mccl_place *to, int patience_ms)
 
 int mccl_connect(const struct mccl_place *to, int patience_ms)
 {
-    int64_t end = mccl_now_ms() + patience_ms;
+    int64_t end = mccl_now_ms() + patience_ms, scarce = mccl_now_ms() + MCCL_SCARCE_MS;
     if (to->family != AF_INET && to->family != AF_INET6 && to->family != AF_UNIX) {
         errno = EADDRNOTAVAIL;
         return -1;
@@ -257,6 +257,8 @@ int mccl_connect(const struct mccl_place *to, int patience_ms)
         int64_t left = end - mccl_now_ms();
         int fd = connect_once(to, left > 0 ? (int)left : 0);
         if (fd >= 0 || left <= 100 || errno == ECONNREFUSED || mccl_given_up())
+            return fd;
+        if ((errno == EMFILE || errno == ENFILE) && mccl_now_ms() > scarce)
             return fd;
         nanosleep(&(struct timespec){0, 50000000}, NULL);
     }

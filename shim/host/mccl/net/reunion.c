@@ -154,7 +154,8 @@ struct hall {
     struct guest *guests; /* by number among those that meet */
     struct caller callers[MCCL_DOOR_PENDING];
     struct pollfd *polls;
-    int settled; /* of the others: here or gone */
+    int settled;    /* of the others: here or gone */
+    int64_t scarce; /* since then nobody can be let in, 0: the last one was */
     mcclResult_t result;
 };
 
@@ -194,6 +195,24 @@ static void turn_away(struct mccl_reunion *r, const struct caller *c)
     (void)tell(c->fd, text[0] ? mcclRemoteError : mcclInProgress, text);
 }
 
+/* There is no descriptor for those before the door: those by which others are watched are given up, and if that is not
+ * enough, the meeting. */
+static void make_place(struct hall *h, int why)
+{
+    h->scarce = h->scarce ? h->scarce : mccl_now_ms();
+    for (int k = 1; k < h->m->n; k++)
+        let_go(&h->guests[k].watch);
+    if (!h->result && mccl_now_ms() - h->scarce > MCCL_SCARCE_MS) {
+        h->result = wrong(h->m, mcclSystemError, "rank %d cannot let in the others: %s", h->r->rank, strerror(why));
+        for (int k = 1; k < h->m->n; k++) {
+            if (h->guests[k].fd >= 0)
+                (void)tell(h->guests[k].fd, h->result, h->m->text);
+            let_go(&h->guests[k].fd);
+        }
+    }
+    nanosleep(&(struct timespec){0, RETRY_NS}, NULL);
+}
+
 /* Whoever has been silent longest makes room. */
 static void admit(struct hall *h)
 {
@@ -201,9 +220,10 @@ static void admit(struct hall *h)
     struct caller *to = &h->callers[0];
     if (fd < 0) {
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-            nanosleep(&(struct timespec){0, RETRY_NS}, NULL);
+            make_place(h, errno);
         return;
     }
+    h->scarce = 0;
     for (int i = 1; i < MCCL_DOOR_PENDING && to->fd >= 0; i++)
         if (h->callers[i].fd < 0 || h->callers[i].since < to->since)
             to = &h->callers[i];

@@ -1,5 +1,6 @@
 /* Makes a communicator of several hosts: the ranks learn from who made the id who is where, the ranks of each host
  * make a communicator of their own, and the addresses of the wire go round. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,8 @@ static char *exchange(struct mccl_net *n, struct mccl_hello *me, size_t *where, 
     struct mccl_card *card = NULL;
     char *cards = NULL;
     int fd = *door = mccl_connect(&me->id.door, STEP_MS);
+    if (fd < 0)
+        snprintf(reason, MCCL_REASON, "no connection with who made the id: %s", strerror(errno));
     me->second = 1;
     bool good = fd >= 0 && mccl_send_all(fd, me, sizeof *me, STEP_MS);
     void *roster = good ? mccl_receive_frame(fd, MCCL_ROSTER, most, &size, STEP_MS, reason) : NULL;

@@ -5,10 +5,12 @@
 
 #if __has_include(<ucp/api/ucp.h>)
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +23,7 @@ bool mccl_wire_truncated(int status) { return status == UCS_ERR_MESSAGE_TRUNCATE
 
 /* ---- a worker ---------------------------------------------------------------------------------- */
 
+#define LEAST 24     /* descriptors that must be left: UCX 1.13 ends the process where it gets none */
 #define AGAIN_MS 100 /* before a greeting that was not answered is sent again */
 #define MOST_LOST (RENEW_MS / AGAIN_MS)
 #define RENEW_MS 3000 /* how long a way that breaks meanwhile is made anew: the link may have gone and come */
@@ -173,9 +176,24 @@ static ucs_status_t begin(struct mccl_wire *w)
     return s ? s : mccl_ucx.ucp_worker_set_am_recv_handler(w->worker, &puts);
 }
 
+/* May the process open so many more? */
+static bool has_descriptors(int n)
+{
+    struct rlimit most;
+    if (getrlimit(RLIMIT_NOFILE, &most))
+        return true;
+    for (rlim_t fd = 0; fd < most.rlim_cur && n > 0; fd++)
+        n -= fcntl((int)fd, F_GETFD) < 0;
+    return n <= 0;
+}
+
 struct mccl_wire *mccl_wire_open(int nranks, int rank, char *text, size_t size)
 {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    if (!has_descriptors(LEAST + 2 * nranks)) {
+        snprintf(text, size, "lacks descriptors for UCX: %d and two a rank are not left (ulimit -n)", LEAST);
+        return NULL;
+    }
     const char *missing = mccl_ucx_open();
     struct mccl_wire *w = missing ? NULL : calloc(1, sizeof *w + (size_t)nranks * sizeof *w->peer);
     if (!w) {
