@@ -38,6 +38,10 @@ CUMU_NCCL_HOST_RANKS=2 check "a rank is stopped, two ranks a host" 0 'mccl stopp
 CUMU_NCCL_HOST_RANKS=1 check "what a lost call leaves alone, one rank a host" 0 \
     'mccl quiet: [0-9]* checks, 0 failed' -- "$mccl/quiet" 5 4
 
+if unshare -m true 2>/dev/null; then # UCX's shared memory does without it, and ours is not there
+    CUMU_NCCL_HOST_RANKS=1 check "a full /dev/shm" 0 'mccl meet: 2 checks, 0 failed' -- \
+        unshare -m sh -c 'mount -t tmpfs -o size=4k tmpfs /dev/shm && exec "$0" 4' "$mccl/meet"
+fi
 CUMU_NCCL_HOST_RANKS=2 UCX_TLS=tcp,self check "hardly a descriptor left, two ranks a host" 0 \
     'mccl scarce: [0-9]* checks, 0 failed' -- "$mccl/scarce"
 CUMU_NCCL_HOST_RANKS=1 check "a stopped rank goes on, one rank a host" 0 \

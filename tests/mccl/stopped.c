@@ -12,11 +12,22 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CALLS = 1000, PACE_US = 100, LIMIT_S = 4, HANGS_S = 20, LONG_MS = 5000, BRIEF_MS = 250, KINDS = 6 };
+enum {
+    CALLS = 1000,
+    PACE_US = 100,
+    LIMIT_S = 4,
+    HANGS_S = 20,
+    LONG_MS = 5000,
+    BRIEF_MS = 250,
+    TWICE_MS = 2000,
+    KINDS = 6
+};
 
 static struct told {
     _Atomic int64_t stopped_ns; /* when the rank was */
     _Atomic int64_t last_ns;    /* the others were told after, at most */
+    mcclUniqueId second;        /* of another communicator, */
+    _Atomic int made;           /* once it is there */
     _Atomic int told;           /* so many of them */
 } * told;
 
@@ -99,6 +110,37 @@ static void body(struct rank *r)
     r->comm = NULL;
 }
 
+/* It is missed in two communicators, in which calls wait one after the other: for the second one it has been stopped as
+ * long. */
+static void miss_twice(struct rank *r)
+{
+    const struct plan *p = r->arg;
+    char *x = device_bytes(r, 1000);
+    mcclComm_t first = r->comm;
+    r->comm = NULL;
+    if (r->rank == 0) {
+        RANK(r, mcclGetUniqueId(&told->second) == mcclSuccess);
+        told->made = 1;
+    }
+    for (double end = seconds() + LIMIT_S; !told->made && seconds() < end;)
+        nap_us(1000);
+    RANK(r, mcclCommInitRank(&r->comm, r->nranks, told->second, r->rank) == mcclSuccess);
+    if (r->rank == p->victim)
+        stop_soon(p, 1000);
+    bool failed = false;
+    while (!failed)
+        failed = mcclAllReduce(x, x, 1000, mcclInt8, mcclSum, first, r->stream) || musaStreamSynchronize(r->stream);
+    double since = seconds();
+    failed = mcclAllReduce(x, x, 1000, mcclInt8, mcclSum, r->comm, r->stream) || musaStreamSynchronize(r->stream);
+    if (r->rank != p->victim) {
+        RANK(r, failed && async_error(r, true) == mcclRemoteError);
+        RANK(r, seconds() - since < 0.001 * TWICE_MS / 2);
+        told->told++;
+    }
+    RANK(r, mcclCommAbort(first) == mcclSuccess && mcclCommAbort(r->comm) == mcclSuccess);
+    r->comm = NULL;
+}
+
 int main(int count, char **arguments)
 {
     unsigned seed = count > 1 ? (unsigned)atoi(arguments[1]) : 1;
@@ -121,5 +163,13 @@ int main(int count, char **arguments)
                "seed %u: %d ranks, call %d, rank %d is stopped for %d ms: %.2f s", seed, n, p.kind, p.victim,
                p.brief ? BRIEF_MS : LONG_MS, (double)told->last_ns / 1e9);
     }
+    char silence[16];
+    struct plan p = {.seed = 1, .victim = 1};
+    snprintf(silence, sizeof silence, "%d", TWICE_MS);
+    setenv("CUMU_NCCL_SILENCE_MS", silence, 1);
+    memset(told, 0, sizeof *told);
+    team_doom(p.victim);
+    bool good = team_run(PROCESSES, 3, true, miss_twice, &p);
+    report(good && told->told == 2, "a stopped rank is missed in two communicators");
     return check_end("mccl stopped");
 }

@@ -47,6 +47,38 @@ static bool stands_now(mcclComm_t c, int rank, struct mccl_watch *w)
     return c->beat && beats == before;
 }
 
+/* Processes that stand still, as calls have seen them: one of another communicator goes on with the same time. */
+#define SEEN 64
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    uint64_t process;
+    int64_t since, looked;
+} seen[SEEN]; /* by process % SEEN */
+
+static int64_t standing_since(uint64_t process, int64_t since, int64_t now)
+{
+    if (pthread_mutex_trylock(&lock)) /* another thread is at it, or was when this process was forked */
+        return since ? since : now;
+    __typeof__(*seen) *s = &seen[process % SEEN];
+    if (!since && s->process == process && now - s->looked <= LOOK_MS + LATE_MS)
+        since = s->since;
+    since = since ? since : now;
+    s->process = process;
+    s->since = since;
+    s->looked = now;
+    pthread_mutex_unlock(&lock);
+    return since;
+}
+
+static void runs(uint64_t process)
+{
+    if (pthread_mutex_trylock(&lock))
+        return;
+    if (seen[process % SEEN].process == process)
+        seen[process % SEEN].process = 0;
+    pthread_mutex_unlock(&lock);
+}
+
 bool mccl_is_stopped(mcclComm_t c, int rank, struct mccl_watch *w)
 {
     const struct mccl_member *m = &c->shared->member[rank];
@@ -55,13 +87,17 @@ bool mccl_is_stopped(mcclComm_t c, int rank, struct mccl_watch *w)
     const int64_t now = mccl_now_ms();
     if (w->looked[rank] && now - w->looked[rank] < LOOK_MS)
         return false;
+    const bool tells = w->looked[rank] || same_pids(c, rank, c->rank); /* one look at a beat does not */
     if (now - w->looked[rank] > LOOK_MS + LATE_MS)
         w->since[rank] = 0;
     w->looked[rank] = now;
-    if (!stands_now(c, rank, w))
+    if (stands_now(c, rank, w))
+        w->since[rank] = standing_since(m->process, w->since[rank], now);
+    else {
         w->since[rank] = 0;
-    else if (!w->since[rank])
-        w->since[rank] = now;
+        if (tells)
+            runs(m->process);
+    }
     return w->since[rank] && now - w->since[rank] >= mccl_settings()->silence_ms;
 }
 

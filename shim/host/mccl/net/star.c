@@ -18,9 +18,10 @@
 #include "host/mccl/net/net.h"
 
 #define JOIN_MS 30000 /* once all ranks have met, until all are ready */
-#define BUSY_MS 2     /* without a call, until the wire is this thread's again */
-#define END_MS 300    /* for the other sides to hear that this one leaves */
-#define PENDING 16    /* connections that have not said who they are */
+#define MEET_MS 3000 /* of silence until then, as hundreds of ranks may start on a few CPUs; who ends is seen at once */
+#define BUSY_MS 2    /* without a call, until the wire is this thread's again */
+#define END_MS 300   /* for the other sides to hear that this one leaves */
+#define PENDING 16   /* connections that have not said who they are */
 
 struct link {
     int fd, rank; /* -1: none */
@@ -122,6 +123,8 @@ static void say_all(struct mccl_star *s, enum mccl_word word, int rank)
 
 static void set_live(struct mccl_star *s)
 {
+    for (int i = 0; i < s->nlinks; i++)
+        s->links[i].heard = mccl_now_ms();
     pthread_mutex_lock(&s->lock);
     s->live = 1;
     pthread_cond_broadcast(&s->change);
@@ -262,6 +265,8 @@ static void admit(struct mccl_star *s)
 static void check_silence(struct mccl_star *s, int64_t now, int64_t slept, int64_t meant)
 {
     int limit = mccl_settings()->silence_ms;
+    if (!s->live && limit < MEET_MS)
+        limit = MEET_MS;
     for (int i = 0; i < s->nlinks; i++) {
         struct link *l = &s->links[i];
         if (l->fd < 0 || l->rank < 0)

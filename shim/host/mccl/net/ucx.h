@@ -7,6 +7,7 @@
 
 #define MCCL_UCX(F) \
     F(ucp_config_read) \
+    F(ucp_config_modify) \
     F(ucp_config_release) \
     F(ucp_init_version) \
     F(ucp_cleanup) \

@@ -143,7 +143,8 @@ static void broke(void *arg, ucp_ep_h ep, ucs_status_t status)
         p->broken = status;
 }
 
-static ucs_status_t begin(struct mccl_wire *w)
+/* `transports` as UCX_TLS; NULL: what that says, or all. */
+static ucs_status_t begin(struct mccl_wire *w, const char *transports)
 {
     ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED |
                                          UCP_PARAM_FIELD_ESTIMATED_NUM_EPS,
@@ -161,6 +162,8 @@ static ucs_status_t begin(struct mccl_wire *w)
     puts.cb = put_came;
     ucp_config_t *config = NULL;
     ucs_status_t s = mccl_ucx.ucp_config_read(NULL, NULL, &config);
+    if (!s && transports)
+        s = mccl_ucx.ucp_config_modify(config, "TLS", transports);
     if (!s)
         s = mccl_ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &w->context);
     if (config)
@@ -174,6 +177,19 @@ static ucs_status_t begin(struct mccl_wire *w)
     s = s ? s : mccl_ucx.ucp_worker_get_efd(w->worker, &w->descriptor);
     s = s ? s : mccl_ucx.ucp_worker_set_am_recv_handler(w->worker, &notes);
     return s ? s : mccl_ucx.ucp_worker_set_am_recv_handler(w->worker, &puts);
+}
+
+static void end(struct mccl_wire *w)
+{
+    if (w->address)
+        mccl_ucx.ucp_worker_release_address(w->worker, w->address);
+    if (w->worker)
+        mccl_ucx.ucp_worker_destroy(w->worker);
+    if (w->context)
+        mccl_ucx.ucp_cleanup(w->context);
+    w->address = NULL;
+    w->worker = NULL;
+    w->context = NULL;
 }
 
 /* May the process open so many more? */
@@ -211,7 +227,11 @@ struct mccl_wire *mccl_wire_open(int nranks, int rank, char *text, size_t size)
     sigfillset(&all);
     pthread_mutex_lock(&one_at_a_time);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    ucs_status_t s = begin(w);
+    ucs_status_t s = begin(w, NULL);
+    if (s && !mccl_settings()->transports) { /* it takes 5 MB of /dev/shm, of which a container may have 64 */
+        end(w);
+        s = begin(w, "^posix");
+    }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_mutex_unlock(&one_at_a_time);
     if (!s && w->bytes <= MCCL_ADDRESS_MAX)
@@ -567,12 +587,7 @@ void mccl_wire_close(struct mccl_wire *w)
         return;
     if (w->worker && !w->ending)
         close_ways(w, true);
-    if (w->address)
-        mccl_ucx.ucp_worker_release_address(w->worker, w->address);
-    if (w->worker)
-        mccl_ucx.ucp_worker_destroy(w->worker);
-    if (w->context)
-        mccl_ucx.ucp_cleanup(w->context);
+    end(w);
     for (int i = 0; i < w->nranks; i++)
         free(w->peer[i].address);
     pthread_mutex_destroy(&w->lock);
