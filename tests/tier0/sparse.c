@@ -71,13 +71,10 @@ static uint32_t wanted(unsigned i, unsigned j)
             s = s > INT32_MAX ? INT32_MAX : s < INT32_MIN ? INT32_MIN : s;
         return (uint32_t)s;
     }
-    volatile float s = (float)value(x.vc[i][j], x.c);
+    float r = (float)value(x.vc[i][j], x.c);
     for (unsigned k = 0; k < x.k; k++)
-        if (x.has[i][k]) {
-            volatile float p = (float)(value(x.va[i][k], x.a) * value(x.vb[k][j], x.b));
-            s = s + p;
-        }
-    float r = s;
+        if (x.has[i][k])
+            r = fmaf((float)value(x.va[i][k], x.a), (float)value(x.vb[k][j], x.b), r);
     uint32_t bits;
     memcpy(&bits, &r, 4);
     return x.d == F16 ? to_f16(r) : r != r ? 0x7fffffff : bits;

@@ -18,8 +18,7 @@ enum lir_mx {
 #undef LIR_MX
     LIR_NMX
 };
-/* What is multiplied and summed: LIR_BY_F32 sums in f32, in order of k, products being exact as far
- * as f32 reaches; LIR_BY_F64 is a chain of fma in order of k; integers are exact. */
+/* What is multiplied and summed: floats are a chain of fma in order of k, of f32 or of f64; integers are exact. */
 enum lir_mx_product { LIR_BY_F32, LIR_BY_F64, LIR_BY_INT, LIR_BY_BIT };
 
 struct lir_mx_format {
@@ -51,6 +50,9 @@ static inline unsigned lir_mx_scales(const struct lir_matrix *x)
     return n ? 1u << (n - 1) : 0;
 }
 enum { LIR_MX_ELEMENTS = 2048, LIR_MX_BYTES = 2048, LIR_MX_SUMS = 256 }; /* most in one A or B; C */
+
+/* Do products of two elements fit into an f32, so that adding them afterwards is fma, too? */
+static inline bool lir_mx_exact(unsigned format) { return format != LIR_MX_BF16 && format != LIR_MX_TF32; }
 
 /* Elements in one register, of 64 bits for f64 and else of 32. */
 static inline unsigned lir_mx_per(unsigned format) { return lir_mx[format].bits > 32 ? 1 : 32 / lir_mx[format].bits; }

@@ -3,6 +3,9 @@
 #include "ptx/tier0/alu.h"
 #include "ptx/tier0/warp.h"
 #include "ptx/lir/matrix.h"
+#if T0_LEVEL >= 3
+#include <immintrin.h>
+#endif
 
 /* Eight columns at once; the compiler makes of them what the level has. */
 typedef f32 f32x8 __attribute__((vector_size(32)));
@@ -115,8 +118,22 @@ static void widen_s32(s32 *out, const uint8_t *raw, unsigned n, unsigned format)
         for (unsigned k_ = 0; k_ < (k); k_++) \
     (out)[k_ * (n) + j_] = (in)[j_ * (k) + k_]
 
+/* fma of eight columns; where there is none, of one after the other: products that are exact have a shorter way. */
+#if T0_LEVEL >= 3
+#define STEP_FUSED(a, b, sum) ((f32x8)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(sum)))
+#else
+#define FMA_AT(a, b, sum, e) __builtin_fmaf((a)[e], (b)[e], (sum)[e])
+#define STEP_FUSED(a, b, sum) \
+    (f32x8) \
+    { \
+        FMA_AT(a, b, sum, 0), FMA_AT(a, b, sum, 1), FMA_AT(a, b, sum, 2), FMA_AT(a, b, sum, 3), FMA_AT(a, b, sum, 4), \
+            FMA_AT(a, b, sum, 5), FMA_AT(a, b, sum, 6), FMA_AT(a, b, sum, 7) \
+    }
+#endif
+#define STEP_TWO(a, b, sum) ((sum) + (a) * (b))
+
 /* sum[m][n] += a[m][k] * b[k][n]: blocks of 8 x 8, eight independent chains of additions. */
-#define MULTIPLY(NAME, T, V) \
+#define MULTIPLY(NAME, T, V, STEP) \
     static void NAME(T *sum, const T *a, const T *b, unsigned m, unsigned n, unsigned k) \
     { \
         for (unsigned i = 0; i < m; i += 8) \
@@ -128,15 +145,16 @@ static void widen_s32(s32 *out, const uint8_t *raw, unsigned n, unsigned format)
                     memcpy(&line, b + kk * n + j, sizeof line); \
                     for (unsigned r = 0; r < 8; r++) { \
                         T v = a[(i + r) * k + kk]; \
-                        s[r] += (V){v, v, v, v, v, v, v, v} * line; \
+                        s[r] = STEP(((V){v, v, v, v, v, v, v, v}), line, s[r]); \
                     } \
                 } \
                 for (unsigned r = 0; r < 8; r++) \
                     memcpy(sum + (i + r) * n + j, &s[r], sizeof line); \
             } \
     }
-MULTIPLY(multiply_f32, f32, f32x8)
-MULTIPLY(multiply_s32, s32, s32x8)
+MULTIPLY(multiply_f32, f32, f32x8, STEP_TWO)
+MULTIPLY(multiply_fused, f32, f32x8, STEP_FUSED)
+MULTIPLY(multiply_s32, s32, s32x8, STEP_TWO)
 
 static void multiply_f64(f64 *sum, const f64 *a, const f64 *b, unsigned m, unsigned n, unsigned k)
 {
@@ -164,16 +182,16 @@ static void find_columns(struct t0_warp *w, const struct product *p, uint8_t *co
         }
 }
 /* sum[m][n] += a[m][.] * b[column][n]; what A lacks is not multiplied. */
-#define MULTIPLY_SPARSE(NAME, T) \
+#define MULTIPLY_SPARSE(NAME, T, STEP) \
     static void NAME(T *sum, const T *a, const uint8_t *column, const T *b, unsigned m, unsigned n, unsigned k) \
     { \
         for (unsigned i = 0; i < m; i++) \
             for (unsigned e = 0; e < k; e++) \
                 for (unsigned j = 0; j < n; j++) \
-                    sum[i * n + j] += a[i * k + e] * b[column[i * k + e] * n + j]; \
+                    sum[i * n + j] = STEP(a[i * k + e], b[column[i * k + e] * n + j], sum[i * n + j]); \
     }
-MULTIPLY_SPARSE(sparse_f32, f32)
-MULTIPLY_SPARSE(sparse_s32, s32)
+MULTIPLY_SPARSE(sparse_f32, f32, __builtin_fmaf)
+MULTIPLY_SPARSE(sparse_s32, s32, STEP_TWO)
 
 /* ---- scales of blocks ---- */
 
@@ -288,7 +306,7 @@ static void by_f32(struct t0_warp *w, const struct product *p)
     } else if (sparse) {
         sparse_f32(sum, a, raw, b, m, n, ka);
     } else {
-        multiply_f32(sum, a, b, m, n, k);
+        (lir_mx_exact(p->x->a) ? multiply_f32 : multiply_fused)(sum, a, b, m, n, k);
     }
     write_f32(w, sum, p);
 }

@@ -28,8 +28,8 @@ struct scratch {
 };
 _Static_assert(sizeof(struct scratch) <= T0_SCRATCH, "room");
 
-/* How a product is made of 32 bits of each factor: floats, whose product is exact, so that it may be fused with the
- * sum, or may not be; or two s16 side by side. */
+/* How a product is made of 32 bits of each factor: fma of floats, which where the product is exact may be made in two
+ * steps; or two s16 side by side. */
 enum step { STEP_EXACT, STEP_FLOAT, STEP_PAIRS };
 
 /* Bits stay what they are: no arithmetic on what may be two s16. */
@@ -61,21 +61,23 @@ ALWAYS f32xn step(enum step how, f32xn a, f32xn b, f32xn sum)
 #if T0_LEVEL >= 4
     if (how == STEP_PAIRS)
         return (f32xn)_mm512_add_epi32((__m512i)sum, _mm512_madd_epi16((__m512i)a, (__m512i)b));
-    if (how == STEP_EXACT)
-        return (f32xn)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)sum);
+    return (f32xn)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)sum);
 #elif T0_LEVEL >= 3
     if (how == STEP_PAIRS)
         return (f32xn)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16((__m256i)a, (__m256i)b));
-    if (how == STEP_EXACT)
-        return (f32xn)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)sum);
+    return (f32xn)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)sum);
 #else
     if (how == STEP_PAIRS) {
         const u32xn x = (u32xn)a << 16, y = (u32xn)b << 16;
         const s32xn low = ((s32xn)x >> 16) * ((s32xn)y >> 16), high = ((s32xn)a >> 16) * ((s32xn)b >> 16);
         return (f32xn)((u32xn)sum + (u32xn)low + (u32xn)high);
     }
+    if (how == STEP_EXACT)
+        return sum + a * b;
+    for (unsigned e = 0; e < WIDTH; e++)
+        sum[e] = __builtin_fmaf(a[e], b[e], sum[e]);
+    return sum;
 #endif
-    return sum + a * b;
 }
 
 ALWAYS f32xn load(const f32 *p)

@@ -140,9 +140,8 @@ T1_MX_B(u8)
 #if T1_ISA
 #define t1_mx_step_exact(a, b, c) t1_v_fma_f32(a, b, c)
 #else
-#define t1_mx_step_exact(a, b, c) t1_mx_step_two(a, b, c)
+#define t1_mx_step_exact(a, b, c) ((pu32)((pf32)(c) + (pf32)(a) * (pf32)(b)))
 #endif
-#define t1_mx_step_two(a, b, c) ((pu32)((pf32)(c) + (pf32)(a) * (pf32)(b)))
 #define t1_mx_step_int(a, b, c) ((c) + t1_v_madd(a, b))
 
 #define t1_mx_nan(x) t1_pick32(T1_C_F32(NAN, x, x), t1_splat_u32(0x7fffffffu), x)
@@ -210,8 +209,8 @@ T1_MX_B(u8)
     T1_MX_PRODUCT(t1_mx_##T##_4, E, 4, STEP, END) \
     T1_MX_PRODUCT(t1_mx_##T##_2, E, 2, STEP, END)
 T1_MX_PRODUCTS(f16, 2, t1_mx_step_exact, FLOAT)
-T1_MX_PRODUCTS(bf16, 2, t1_mx_step_two, FLOAT)
-T1_MX_PRODUCTS(tf32, 1, t1_mx_step_two, FLOAT)
+T1_MX_PRODUCTS(bf16, 2, t1_v_fma_f32, FLOAT)
+T1_MX_PRODUCTS(tf32, 1, t1_v_fma_f32, FLOAT)
 T1_MX_PRODUCTS(s8, 2, t1_mx_step_int, INT)
 
 /* two neighbours of a lane, as f16 */
