@@ -409,6 +409,7 @@ void ptx_func_free(struct ptx_func *copy); /* NULL is fine */
 const char *ptx_op_name(unsigned op);
 const char *ptx_type_name(unsigned type);
 unsigned ptx_type_size(unsigned type); /* bytes; 0 for pred */
+bool ptx_type_is_float(unsigned type);
 /* Variable of a symbol id; NULL for functions, prototypes and branch tables. */
 const struct ptx_var *ptx_symbol(const struct ptx_func *f, int32_t sym);
 /* Text of the module or of one function with blocks, phis and classes as far as they are built, for

@@ -20,7 +20,6 @@ bool ptx_imm_bits(const struct ptx_num *n, unsigned type, uint64_t *bits);
 /* ---- types.c --------------------------------------------------------------------------------- */
 
 unsigned ptx_type_find(const char *s, size_t len); /* "f32" without the dot; PTX_NONE if no type */
-bool ptx_type_is_float(unsigned type);
 bool ptx_type_is_signed(unsigned type);
 enum { PTX_KIND_BITS = 1, PTX_KIND_INTEGER = 2, PTX_KIND_HALF = 4, PTX_KIND_FLOAT = 8, PTX_KIND_ANY = 15 };
 /* Which of these a register of the type is; 0: none has it, or it is a predicate. */

@@ -77,13 +77,16 @@ struct t1_value {
     uint8_t kind, rep;
     bool used, again; /* again: more than once */
     bool escapes;     /* read outside a loop that lanes leave in different rounds */
-    bool global;      /* declared at the top of the function */
+    bool global;      /* declared at the top of the function, */
+    int32_t next;     /* and begun where info.begun lists it; the list ends with -1 */
+    bool floats;      /* some instruction takes it for one */
     uint8_t pieces;   /* V predicates: 32 or 64 when its block has the comparison by pieces of that width */
 };
 
 struct t1_block_info {
     bool div;        /* runs under a mask of its own */
     bool pend;       /* somebody deposits lanes for it */
+    int32_t begun;   /* values that are something from here on: a list by t1_value.next, or -1 */
     bool target;     /* label is needed */
     uint8_t turn;    /* rounds of its loop between two yields of a warp; 0: it reads no rows */
     uint32_t masked; /* loads and stores under its mask, of rows; an atomic counts twice */

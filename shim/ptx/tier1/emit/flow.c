@@ -391,6 +391,30 @@ static void after_masked(struct t1_emit *e, uint32_t k)
     t1_put(e, "goto done;\n");
 }
 
+/* Declares the value's variables, or makes them something. */
+static void put_value(struct t1_emit *e, uint32_t v, bool declared)
+{
+    const struct t1_value *x = &e->value[v];
+    const bool wide = x->kind == T1_K_64;
+    const unsigned n = (wide ? 2 : 1) * e->np;
+    const char *s = !declared ? "" : wide ? "uint64_t " : "uint32_t ", *p = !declared ? "" : wide ? "pu64 " : "pu32 ";
+    const char *zero = declared ? "" : " = 0";
+    const char *piece = declared ? "%s%c%u_%u;\n" : x->floats ? "%sT1_ZEROS(%c%u_%u);\n" : "%sT1_BEGIN(%c%u_%u);\n";
+    if (x->rep == T1_U)
+        t1_put(e, "%sv%u%s;\n", s, v, zero);
+    else if (x->rep == T1_G)
+        t1_put(e, "%sv%ug0%s;\n%sv%ug1%s;\n", s, v, zero, s, v, zero);
+    for (unsigned copy_ = 0; copy_ < 2; copy_++) {
+        const char name = copy_ ? 'x' : 'v';
+        if (copy_ ? !x->escapes || x->rep == T1_V : x->rep != T1_V)
+            continue;
+        if (x->kind == T1_K_PRED)
+            t1_put(e, "%s%c%um%s;\n", declared ? "uint32_t " : "", name, v, zero);
+        for (unsigned k = 0; x->kind != T1_K_PRED && k < n; k++)
+            t1_put(e, piece, p, name, v, k);
+    }
+}
+
 /* Masked loads and stores test for the full mask each; where there are several, the text behind `from` is
  * written once more for full warps. */
 static void twice(struct t1_emit *e, uint32_t k, size_t from)
@@ -402,6 +426,12 @@ static void twice(struct t1_emit *e, uint32_t k, size_t from)
     const char *body = t1_str(e, "%.*s", (int)(e->text.n - from), e->text.p + from);
     e->text.n = from;
     t1_put(e, "if (T1_LIKELY(m == ~0u)) {\nconst uint32_t m = ~0u;\n%s} else {\n%s}\n", body, body);
+}
+
+static void begin_values(struct t1_emit *e, uint32_t block)
+{
+    for (int32_t v = e->info[block].begun; v >= 0; v = e->value[v].next)
+        put_value(e, (uint32_t)v, false);
 }
 
 /* Emits a block. A divergent one tests its pending mask p, skips when no lane is pending, and runs with m as its
@@ -427,6 +457,8 @@ static void block(struct t1_emit *e, uint32_t k)
         t1_put(e, "if (!p%u) goto S%u;\n{ uint32_t m = p%u & who; p%u &= ~who; who = ~0u;\n", k, k, k, k);
     else
         t1_put(e, div ? "if (!p%u) goto S%u;\n{ uint32_t m = p%u; p%u = 0;\n" : "{\n", k, k, k, k);
+    if (k)
+        begin_values(e, k);
     size_t from = e->text.n;
     e->ntested = 0;
     memset(e->together, 0, sizeof e->together);
@@ -456,32 +488,16 @@ static void block(struct t1_emit *e, uint32_t k)
 
 /* ---- the function around them ---- */
 
-/* Declares everything at the top, zeroed: blocks are labels, and C forbids a goto into the scope of what is declared
- * behind it. Values of a loop that lanes leave at different times have a second copy per lane (x), which keeps what
- * each lane left with. */
+/* Values are declared at the top: blocks are labels, and C forbids a goto into the scope of what is declared behind it.
+ * Values of a loop that lanes leave at different times have a second copy per lane (x), which keeps what each lane left
+ * with. */
 static void declare(struct t1_emit *e)
 {
     const struct ptx_func *f = e->f;
-    for (uint32_t v = 0; v < f->nvalue; v++) {
-        const struct t1_value *x = &e->value[v];
-        if (!x->used || !x->global || f->value[v].block < 0)
-            continue;
-        bool wide = x->kind == T1_K_64;
-        unsigned n = (wide ? 2 : 1) * e->np;
-        const char *s = wide ? "uint64_t" : "uint32_t", *p = wide ? "pu64" : "pu32";
-        if (x->rep == T1_U)
-            t1_put(e, "%s v%u = 0;\n", s, v);
-        else if (x->rep == T1_G)
-            t1_put(e, "%s v%ug0 = 0, v%ug1 = 0;\n", s, v, v);
-        for (unsigned copy_ = 0; copy_ < 2; copy_++) {
-            if (copy_ ? !x->escapes || x->rep == T1_V : x->rep != T1_V)
-                continue;
-            if (x->kind == T1_K_PRED)
-                t1_put(e, "uint32_t %c%um = 0;\n", copy_ ? 'x' : 'v', v);
-            for (unsigned k = 0; x->kind != T1_K_PRED && k < n; k++)
-                t1_put(e, "%s %c%u_%u = {0};\n", p, copy_ ? 'x' : 'v', v, k);
-        }
-    }
+    for (uint32_t v = 0; v < f->nvalue; v++)
+        if (e->value[v].used && e->value[v].global && f->value[v].block >= 0)
+            put_value(e, v, true);
+    begin_values(e, 0); /* not in the first block, which may be a loop */
     for (uint32_t k = 0; k < f->nblock; k++)
         if (e->info[k].pend || (e->info[k].div && k == 0))
             t1_put(e, "uint32_t p%u = 0;\n", k);

@@ -154,6 +154,99 @@ static void classify(struct t1_emit *e)
             t1_fail(e, "128-bit values are not supported");
 }
 
+/* ---- where values begin ---- */
+
+/* What lanes make of a value one after the other is put together by masks, in what must have been something before:
+ * zeros, or for integers whatever is there (T1_BEGIN), while floats of no meaning may take a hundred times as long. A
+ * kernel of many ways, of which a launch takes one, would spend its time on the zeros of all others if these were
+ * made at its top: they are made at the block that dominates all places where the value is assigned, outside of
+ * loops. */
+
+static void mark_float(struct t1_emit *e, const struct ptx_opnd *o, int32_t value)
+{
+    if (o->kind == PTX_O_REG && value >= 0)
+        e->value[value].floats = true;
+    for (unsigned k = 0; o->kind == PTX_O_VEC && k < o->n; k++)
+        mark_float(e, &e->f->opnd[o->first + k], e->f->opnd_value[o->first + k]);
+}
+
+static void find_floats(struct t1_emit *e)
+{
+    const struct ptx_func *f = e->f;
+    for (uint32_t i = 0; i < f->ninstr; i++) {
+        const struct ptx_instr *in = &f->instr[i];
+        bool floats = in->op == PTX_OP_MMA || in->op == PTX_OP_WMMA;
+        for (unsigned t = 0; t < sizeof in->type / sizeof *in->type; t++)
+            floats |= ptx_type_is_float(in->type[t]);
+        for (unsigned s = 0; floats && s < in->nsrc; s++)
+            mark_float(e, &in->src[s], f->instr_src[i][s]);
+        for (unsigned d = 0; floats && d < in->ndst; d++)
+            mark_float(e, &in->dst[d], f->instr_dst[i][d]);
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t k = 0; k < f->nblock; k++)
+            for (uint32_t p = 0; p < f->block[k].nphi; p++) {
+                const struct ptx_phi *phi = &f->block[k].phi[p];
+                bool any = e->value[phi->dst].floats;
+                for (uint32_t q = 0; q < f->block[k].npred; q++)
+                    any |= phi->src[q] >= 0 && e->value[phi->src[q]].floats;
+                changed |= any && !e->value[phi->dst].floats;
+                e->value[phi->dst].floats = any;
+                for (uint32_t q = 0; any && q < f->block[k].npred; q++)
+                    if (phi->src[q] >= 0 && !e->value[phi->src[q]].floats)
+                        changed = e->value[phi->src[q]].floats = true;
+            }
+    }
+}
+
+/* Blocks are in reverse postorder: a dominator's number is less. */
+static uint32_t common_dominator(const struct ptx_func *f, uint32_t a, uint32_t b)
+{
+    while (a != b) {
+        const int32_t up = f->block[a > b ? a : b].idom;
+        if (up < 0)
+            return 0;
+        *(a > b ? &a : &b) = (uint32_t)up;
+    }
+    return a;
+}
+
+static void place_beginnings(struct t1_emit *e)
+{
+    const struct ptx_func *f = e->f;
+    int32_t *back = t1_alloc(e, f->nblock + 1, sizeof *back); /* by block: +1, -1 where edges back begin and end */
+    uint32_t *at = t1_alloc(e, f->nvalue + 1, sizeof *at);
+    for (uint32_t k = 0; k < f->nblock; k++) {
+        e->info[k].begun = -1;
+        for (uint32_t s = 0; s < f->block[k].nsucc; s++)
+            if (f->block[k].succ[s] <= (int32_t)k) {
+                back[f->block[k].succ[s]]++;
+                back[k + 1]--;
+            }
+    }
+    for (uint32_t k = 1; k < f->nblock; k++)
+        back[k] += back[k - 1];
+    for (uint32_t v = 0; v < f->nvalue; v++)
+        at[v] = f->value[v].block >= 0 ? (uint32_t)f->value[v].block : 0;
+    for (uint32_t k = 0; k < f->nblock; k++) /* phis are assigned at the ends of the blocks before */
+        for (uint32_t p = 0; p < f->block[k].nphi; p++)
+            for (uint32_t q = 0; q < f->block[k].npred; q++) {
+                uint32_t *const x = &at[f->block[k].phi[p].dst];
+                *x = common_dominator(f, *x, (uint32_t)f->block[k].pred[q]);
+            }
+    for (uint32_t v = f->nvalue; v-- > 0;) {
+        struct t1_value *x = &e->value[v];
+        if (!x->used || !x->global || f->value[v].block < 0)
+            continue;
+        uint32_t b = e->loose ? 0 : at[v];
+        while (b && back[b])
+            b = (uint32_t)f->block[b].idom;
+        x->next = e->info[b].begun;
+        e->info[b].begun = (int32_t)v;
+    }
+}
+
 void t1_plan(struct t1_emit *e)
 {
     const struct ptx_func *f = e->f;
@@ -163,6 +256,8 @@ void t1_plan(struct t1_emit *e)
         e->info[k].div = f->block[k].divergent;
     spread(e);
     classify(e);
+    find_floats(e);
+    place_beginnings(e);
     for (uint32_t k = 0; k < f->nblock; k++)
         e->info[k].pend |= f->block[k].loose;
 }

@@ -21,6 +21,17 @@ _Static_assert(sizeof(long) == 8 && sizeof(void *) == 8, "LP64");
 #define T1_CAT(a, b) T1_CAT_(a, b)
 #define T1_LIKELY(x) __builtin_expect(!!(x), 1)
 #define T1_UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* From here on a vector is something: zeros, or what its place holds, which costs nothing. Without a word of it
+ * compilers would take what masks put together for undefined as a whole. */
+#define T1_ZEROS(x) \
+    x = (__typeof__(x)) { 0 }
+#if defined(__clang__) || !defined(__x86_64__)
+#define T1_BEGIN(x) T1_ZEROS(x)
+#elif T1_ISA == 2
+#define T1_BEGIN(x) __asm__("" : "=vm"(x))
+#else
+#define T1_BEGIN(x) __asm__("" : "=xm"(x))
+#endif
 
 #ifndef T1_ISA /* enum t1_isa; the flags that t1_isa_flags gives say the same */
 #if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
