@@ -138,6 +138,9 @@ struct t1_emit {
     uint32_t ngiven;
     struct t1_fragment *fragment;              /* unpacked factors that the block in work has at hand: matrix.c */
     uint32_t fragment_clock, fragment_size[2]; /* words of the largest A, B */
+    uint32_t *sums_at;                         /* by instruction: one more than where sums of a product wait for it */
+    uint8_t *sums_busy;                        /* places of such sums that are taken */
+    uint32_t sums;                             /* places in all */
     uint32_t temps;                            /* numbers of temporary names given out */
     bool lines, watched, raced;                /* T1_EMIT_LINES, T1_EMIT_WATCHED, T1_EMIT_RACED */
     const struct lir_image *image;             /* the kernel's, as tier 0 runs it */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Matrices that a block of the kernel keeps in memory order, oldest given up first; registers of one. */
-enum { SLOTS_A = 8, SLOTS_B = 16, SLOTS = SLOTS_A + SLOTS_B, FRAGMENT_MAX = 8 };
+enum { SLOTS_A = 8, SLOTS_B = 16, SLOTS = SLOTS_A + SLOTS_B, FRAGMENT_MAX = 8, MOST_SUMS = 256 };
 
 struct t1_fragment { /* what a slot holds */
     bool used;
@@ -31,6 +31,8 @@ void t1_matrix_block(struct t1_emit *e)
     if (!e->fragment)
         e->fragment = t1_alloc(e, SLOTS, sizeof *e->fragment);
     memset(e->fragment, 0, SLOTS * sizeof *e->fragment);
+    if (e->sums_busy)
+        memset(e->sums_busy, 0, MOST_SUMS);
 }
 
 void t1_matrix_declare(struct t1_emit *e)
@@ -41,6 +43,10 @@ void t1_matrix_declare(struct t1_emit *e)
             t1_put(e, "uint32_t %s[%u][%u] __attribute__((aligned(64)));\n", name[k], k ? SLOTS_B : SLOTS_A,
                    e->fragment_size[k]);
     memset(e->fragment_size, 0, sizeof e->fragment_size);
+    if (e->sums)
+        t1_put(e, "pu32 mxs[%u][8];\n", e->sums);
+    e->sums = 0;
+    e->sums_at = NULL;
 }
 
 /* ---- products ---- */
@@ -144,16 +150,58 @@ static const char *sum_of(struct t1_emit *e, const struct product *p, unsigned u
     return f16 ? t1_str(e, "t1_mx_f16(%s, %d)", t1_piece(e, &a, k), odd) : t1_piece(e, &a, k);
 }
 
-static void store_sums(struct t1_emit *e, const struct product *p, unsigned u, unsigned col)
+static void store_sums(struct t1_emit *e, const struct product *p, unsigned u, unsigned col, const char *c)
 {
     unsigned r = pair_of(p->m, u / e->np, col), k = u % e->np;
     bool f16 = p->m->d == LIR_MX_F16;
     for (unsigned odd = 0; odd < (f16 ? 1 : 2); odd++) {
         int32_t v = t1_single_value(p->x, p->d[f16 ? r : 2 * r + odd], true);
-        const char *pair = t1_str(e, "t1_mx_pair(c[%u], c[%u])", u % 4, 4 + u % 4);
+        const char *pair = t1_str(e, "t1_mx_pair(%s[%u], %s[%u])", c, u % 4, c, 4 + u % 4);
         if (v >= 0)
-            t1_def_piece(e, v, k, f16 ? pair : t1_str(e, "c[%u]", 4 * odd + u % 4));
+            t1_def_piece(e, v, k, f16 ? pair : t1_str(e, "%s[%u]", c, 4 * odd + u % 4));
     }
+}
+
+/* ---- sums that nobody but the next product reads stay where products put them ---- */
+
+/* The product behind, in this block, to which all sums of this one go and nowhere else; 0: there is none. */
+static uint32_t next_product(const struct t1_emit *e)
+{
+    const struct ptx_func *f = e->f;
+    const struct ptx_block *b = &f->block[e->block];
+    const struct ptx_opnd *d = &e->in->dst[0];
+    if (e->guarded || e->checked || e->in->ndst != 1 || d->kind != PTX_O_VEC)
+        return 0;
+    const int32_t *sum = f->opnd_value + d->first;
+    for (unsigned k = 0; k < d->n; k++)
+        if (sum[k] < 0 || !e->value[sum[k]].used || e->value[sum[k]].again || e->value[sum[k]].global)
+            return 0;
+    for (uint32_t i = e->at + 1; i < b->first + b->count; i++) {
+        const struct ptx_instr *n = &f->instr[i];
+        if (n->op == e->in->op && n->guard < 0 && n->nsrc > 2 && n->src[2].kind == PTX_O_VEC && n->src[2].n == d->n &&
+            !memcmp(f->opnd_value + n->src[2].first, sum, d->n * sizeof *sum))
+            return strcmp(n->opcode, e->in->opcode) ? 0 : i;
+    }
+    return 0;
+}
+
+/* One more than the first of n places side by side; 0: there are none. */
+static uint32_t take_places(struct t1_emit *e, unsigned n)
+{
+    unsigned run = 0;
+    if (!e->sums_busy)
+        e->sums_busy = t1_alloc(e, MOST_SUMS, 1);
+    if (!e->sums_at)
+        e->sums_at = t1_alloc(e, e->f->ninstr, sizeof *e->sums_at);
+    for (unsigned k = 0; k < MOST_SUMS; k++) {
+        run = e->sums_busy[k] ? 0 : run + 1;
+        if (run < n)
+            continue;
+        memset(e->sums_busy + k + 1 - n, 1, n);
+        e->sums = k + 1 > e->sums ? k + 1 : e->sums;
+        return k + 2 - n;
+    }
+    return 0;
 }
 
 /* Emits a matrix product by tiles of 8 rows and one piece of columns: operands are unpacked into memory once, in the
@@ -172,19 +220,28 @@ static bool multiply(struct t1_emit *e, const struct t1_single *x, const struct 
     e->matrices = e->deep = true;
     const char *a = unpack(e, &p, false), *b = unpack(e, &p, true);
     unsigned planes = formats[m->a].planes, ktiles = m->k / (4 * lir_mx_per(m->a)), units = m->m / 8 * e->np;
-    for (unsigned col = 0; col < m->n / 8u; col++)
-        for (unsigned first = 0; first < units; first += 4) {
-            unsigned n = units - first < 4 ? units - first : 4;
-            t1_put(e, "{\npu32 c[8];\n");
-            t1_put(e, "t1_mx_%s_%u(c, (pu32 *)%s + %u, %s + %u, %u", formats[m->a].product, n, a,
-                   first / 4 * ktiles * planes * 16, b, col * ktiles * planes * 32, ktiles);
-            for (unsigned k = 0; k < 2 * n; k++)
-                t1_put(e, ", %s", sum_of(e, &p, first + k % n, col, k >= n));
-            t1_put(e, ");\n");
-            for (unsigned u = first; u < first + n; u++)
-                store_sums(e, &p, u, col);
-            t1_put(e, "}\n");
-        }
+    const unsigned parts = m->n / 8u * ((units + 3) / 4);
+    uint32_t next = m->c == m->d && m->d != LIR_MX_F16 ? next_product(e) : 0;
+    const uint32_t in = e->sums_at ? e->sums_at[e->at] : 0, at = in ? in : next ? take_places(e, parts) : 0;
+    next = at ? next : 0;
+    for (unsigned part = 0; part < parts; part++) {
+        const unsigned col = part / ((units + 3) / 4), first = part % ((units + 3) / 4) * 4;
+        const unsigned n = units - first < 4 ? units - first : 4;
+        const char *c = at ? t1_str(e, "mxs[%u]", at - 1 + part) : "c";
+        t1_put(e, "{\n%s", at ? "" : "pu32 c[8];\n");
+        t1_put(e, "t1_mx_%s_%u%s(%s, (pu32 *)%s + %u, %s + %u, %u", formats[m->a].product, n, in ? "_on" : "", c, a,
+               first / 4 * ktiles * planes * 16, b, col * ktiles * planes * 32, ktiles);
+        for (unsigned k = 0; !in && k < 2 * n; k++)
+            t1_put(e, ", %s", sum_of(e, &p, first + k % n, col, k >= n));
+        t1_put(e, ");\n");
+        for (unsigned u = first; !next && u < first + n; u++)
+            store_sums(e, &p, u, col, c);
+        t1_put(e, "}\n");
+    }
+    if (next)
+        e->sums_at[next] = at;
+    else if (at)
+        memset(e->sums_busy + at - 1, 0, parts);
     for (unsigned r = 0; r < lir_mx_regs_c(m, m->d); r++) {
         int32_t v = t1_single_value(x, p.d[r], true);
         if (v >= 0)

@@ -136,7 +136,7 @@ T1_MX_B(u8)
 
 /* ---- products ---- */
 
-/* Products of f16 are exact in f32, so that the fused form, where there is one, gives the same bits. */
+/* Products of f16 are exact in f32, so that two steps, where there is no fma, give the same bits. */
 #if T1_ISA
 #define t1_mx_step_exact(a, b, c) t1_v_fma_f32(a, b, c)
 #else
@@ -148,7 +148,7 @@ T1_MX_B(u8)
 #define t1_mx_same(x) (x)
 
 /* Sums in order of k. They come in registers, of which a call has eight: units of even columns, then of
- * odd ones; c takes the results, the odd ones at 4. */
+ * odd ones; c takes the results, the odd ones at 4. Or they lie there already (.._on). */
 #define T1_SUMS_4 pu32 x0, pu32 x1, pu32 x2, pu32 x3, pu32 y0, pu32 y1, pu32 y2, pu32 y3
 #define T1_SUMS_2 pu32 x0, pu32 x1, pu32 y0, pu32 y1
 /* Written out: compilers that are asked for little time keep what is indexed in memory. */
@@ -173,6 +173,10 @@ T1_MX_B(u8)
     T1_MX_K(UNITS, STEP, 1) \
     T1_MX_K(UNITS, STEP, 5) \
     T1_MX_K(UNITS, STEP, 2) T1_MX_K(UNITS, STEP, 6) T1_MX_K(UNITS, STEP, 3) T1_MX_K(UNITS, STEP, 7)
+#define T1_MX_LOAD_2 pu32 x0 = c[0], x1 = c[1], y0 = c[4], y1 = c[5];
+#define T1_MX_LOAD_4 \
+    T1_MX_LOAD_2 \
+    pu32 x2 = c[2], x3 = c[3], y2 = c[6], y3 = c[7];
 #define T1_MX_STORE_2(f) \
     c[0] = f(x0); \
     c[1] = f(x1); \
@@ -197,13 +201,16 @@ T1_MX_B(u8)
         } \
     }
 #define T1_MX_END_INT(UNITS) T1_MX_STORE_##UNITS(t1_mx_same)
+#define T1_MX_MULTIPLY(E, UNITS, STEP, END) \
+    for (; ktiles--; a += E * 16, b += E * 32) { \
+        T1_MX_KTILE_##E(UNITS, STEP) \
+    } \
+    T1_MX_END_##END(UNITS)
 #define T1_MX_PRODUCT(NAME, E, UNITS, STEP, END) \
-    T1_MX void NAME(pu32 *c, const pu32 *a, const uint32_t *b, unsigned ktiles, T1_SUMS_##UNITS) \
+    T1_MX void NAME(pu32 *c, const pu32 *a, const uint32_t *b, unsigned ktiles, T1_SUMS_##UNITS){T1_MX_MULTIPLY( \
+        E, UNITS, STEP, END)} T1_MX void NAME##_on(pu32 *c, const pu32 *a, const uint32_t *b, unsigned ktiles) \
     { \
-        for (; ktiles--; a += E * 16, b += E * 32) { \
-            T1_MX_KTILE_##E(UNITS, STEP) \
-        } \
-        T1_MX_END_##END(UNITS) \
+        T1_MX_LOAD_##UNITS T1_MX_MULTIPLY(E, UNITS, STEP, END) \
     }
 #define T1_MX_PRODUCTS(T, E, STEP, END) \
     T1_MX_PRODUCT(t1_mx_##T##_4, E, 4, STEP, END) \
