@@ -1,8 +1,8 @@
 # Whole programs beside what a user would run instead on this machine: the same work on the device and by the program's
 # own CPU way, in turn, one process, CPU time of all its threads; results compared.
 # usage: CUMU_JIT=wait CUMU_HOST_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 taskset -c 1 \
-#        cumu run --backend host -- python3 tests/bench/programs.py [cupy llama xgboost ...]
-# with CuPy and numpy, llama-cpp-cffi, xgboost where Python finds them; what is not there is said and left out.
+#        cumu run --backend host -- python3 tests/bench/programs.py [cupy llama xgboost torch ...]
+# with CuPy and numpy, llama-cpp-cffi, xgboost, torch where Python finds them; what is not there is said and left out.
 # Prints `bench programs.X ratio` lines, less is faster, and their geometric mean.
 import ctypes
 import glob
@@ -173,8 +173,54 @@ def xgboost():
     return good & figure("xgboost_predict", lambda: predict("cuda"), lambda: predict("cpu"), 0.05)
 
 
+def torch():
+    import torch as t
+    from torch import nn
+    from torch.nn import functional
+
+    class Block(nn.Module):  # of a residual network: two convolutions, the first of them with a stride
+        def __init__(self, channels, out, stride):
+            super().__init__()
+            self.main = nn.Sequential(nn.Conv2d(channels, out, 3, stride, 1, bias=False), nn.BatchNorm2d(out), nn.ReLU(),
+                                      nn.Conv2d(out, out, 3, 1, 1, bias=False), nn.BatchNorm2d(out))
+            self.side = nn.Identity() if channels == out else nn.Sequential(
+                nn.Conv2d(channels, out, 1, stride, bias=False), nn.BatchNorm2d(out))
+
+        def forward(self, x):
+            return functional.relu(self.main(x) + self.side(x))
+
+    def network(name):
+        t.manual_seed(1)
+        if name == "cnn":
+            widths = (64, 64, 64, 128, 128, 256, 256, 512, 512)
+            blocks = [Block(a, b, 2 if b > a else 1) for a, b in zip(widths, widths[1:])]
+            return nn.Sequential(nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(),
+                                 nn.MaxPool2d(3, 2, 1), *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                                 nn.Linear(512, 10)), t.randn(8, 3, 96, 96)
+        layer = nn.TransformerEncoderLayer(256, 4, 1024, dropout=0.0, batch_first=True)
+        return nn.TransformerEncoder(layer, 4), t.randn(8, 128, 256)
+
+    def steps(name, device):
+        model, x = network(name)
+        model, x = model.to(device), x.to(device)
+        optimiser = t.optim.AdamW(model.parameters(), 1e-3)
+
+        def step():
+            optimiser.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimiser.step()
+            return loss.detach().cpu().reshape(1)
+        return step
+
+    good = True
+    for name in ("transformer", "cnn"):
+        good &= figure(f"torch_{name}_step", steps(name, "cuda"), steps(name, "cpu"), 1e-3)
+    return good
+
+
 def main():
-    good, wanted = True, sys.argv[1:] or ["cupy", "llama", "xgboost"]
+    good, wanted = True, sys.argv[1:] or ["cupy", "llama", "xgboost", "torch"]
     for name in wanted:
         try:
             good &= globals()[name]()
