@@ -364,9 +364,81 @@ static void check_apart(void)
     check(true, "opcodes in pieces");
 }
 
+/* Modifiers and types that ptxas 13.0 takes or refuses together, on sm_90a, sm_100a or sm_120a. */
+static void check_modifiers(void)
+{
+#define BULK_LOAD "cp.async.bulk.shared::cluster.global" TX
+#define F4 "{%f0, %f1, %f2, %f3}"
+#define R4 "{%r0, %r1, %r2, %r3}"
+#define R8 "{%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}"
+#define D4 "{%d0, %d1, %d2, %d3}"
+    static const char *const taken[] = {
+        BULK_LOAD ".multicast::cluster.L2::cache_hint [%r0], [%d1], %r3, [%r2], %h1, %d2",
+        BULK_LOAD ".multicast::cluster [%r0], [%d1], %r3, [%r2], %h1",
+        "mapa.shared::cluster.s64 %d0, %d1, %r2",
+        "mapa.shared::cluster.s32 %r0, %r1, %r2",
+        "getctarank.shared::cluster.s32 %r0, %r1",
+        "getctarank.s64 %r0, %d1",
+        "mad.rz.ftz.sat.f32 %f0, %f1, %f2, %f3",
+        "sured.b.min.1d.s64.trap [%d1, {%r1}], %d2",
+        "sured.p.max.1d.b64.trap [%d1, {%r1}], %d2",
+        "ld.global.v8.f32 {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}, [%d1]",
+        "st.v4.b64 [%d1], " D4,
+        "st.shared.v4.b32 [%r1], " R4,
+        "tensormap.replace.tile.global_stride.b1024.b64 [%d1], 2, %d2",
+        "tensormap.replace.tile.rank.global.b1024.b32 [%d1], %r1",
+        "mma.sync.aligned.m8n8k4.row.col.rn.f64.f64.f64.f64 {%w0, %w1}, {%w0}, {%w1}, {%w0, %w1}",
+        "wgmma.mma_async.sync.aligned.m64n8k32.satfinite.s32.s8.u8 " R4 ", %d1, %d2, 1"};
+    static const char *const refused[] = {
+        "mapa.shared::cluster.b32 %r0, %r1, %r2",
+        "getctarank.b64 %r0, %d1",
+        "mad.f32 %f0, %f1, %f2, %f3",
+        "mad.f64 %w0, %w1, %w0, %w1",
+        "sured.b.add.1d.s64.trap [%d1, {%r1}], %d2",
+        "sured.b.and.1d.u32.trap [%d1, {%r1}], %r2",
+        "sured.b.min.1d.b32.trap [%d1, {%r1}], %r2",
+        "sured.p.add.1d.b64.trap [%d1, {%r1}], %d2",
+        "ldmatrix.sync.aligned.m8n8.x4.shared::cluster.b16 " R4 ", [%r4]",
+        "stmatrix.sync.aligned.m8n8.x1.shared::cluster.b16 [%r4], {%r0}",
+        "elect.sync.aligned %r0|%p0, -1",
+        "ld.shared.v4.b64 " D4 ", [%r1]",
+        "st.local.v8.b32 [%r0], " R8,
+        "ld.const.v8.b32 " R8 ", [%d1]",
+        "ld.global.v2.b128 {%q0, %q1}, [%d1]",
+        "st.global.v8.b64 [%d1], {%d0, %d1, %d2, %d3, %d0, %d1, %d2, %d3}",
+        "tensormap.replace.tile.elemtype.shared::cta.b1024.b64 [%d1], 1",
+        "tensormap.replace.tile.global_address.shared::cta.b1024.b32 [%d1], %r1",
+        "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%d1], %r1",
+        "tensormap.replace.tile.rank.shared::cta.b1024.b32 [%d1], 0, %r1",
+        "mma.sync.aligned.m16n8k4.row.col.rn.f32.tf32.tf32.f32 " F4 ", {%r0, %r1}, {%r2}, " F4,
+        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f16 " F4 ", {%r0, %r1}, {%r2}, {%r4, %r5}",
+        "mma.sync.aligned.m16n8k32.row.col.satfinite.f32.e4m3.e5m2.f32 " F4 ", " R4 ", {%r4, %r5}, " F4,
+        "mma.sync.aligned.m16n8k16.row.col.xor.f32.f16.f16.f32 " F4 ", " R4 ", {%r4, %r5}, " F4,
+        "mma.sync.aligned.m16n8k16.row.col.f32.b16.f16.f32 " F4 ", " R4 ", {%r4, %r5}, " F4,
+        "wgmma.mma_async.sync.aligned.m64n8k16.satfinite.f32.f16.f16 " F4 ", %d1, %d2, 1, 1, 1, 0, 0",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.u16 " F4 ", %d1, %d2, 1, 1, 1, 0, 0",
+        "ldu.shared.b32 %r0, [%d1]",
+        "tcgen05.mma.cta_group::1.kind::f16.scale_vec::1X [%r0], %d1, %d2, %r3, %p0",
+        "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale [%r0], %d1, %d2, %r3, [%r4], [%r5], %p0",
+        "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::4X [%r0], %d1, %d2, %r3, [%r4], [%r5], %p0",
+        "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.block16 [%r0], %d1, %d2, %r3, [%r4], [%r5], %p0",
+        "atom.gpu.global.cas.b128.L2::cache_hint %q0, [%d1], %q1, %q1, %d2"};
+    char text[1400];
+    for (size_t k = 0; k < sizeof taken / sizeof *taken; k++) {
+        snprintf(text, sizeof text, HEAD ".entry k()\n{\n" REGISTERS "%s;\nret;\n}\n", taken[k]);
+        EXPECT(is_lowered(text), "%s is refused", taken[k]);
+    }
+    for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
+        snprintf(text, sizeof text, HEAD ".entry k()\n{\n" REGISTERS "%s;\nret;\n}\n", refused[k]);
+        EXPECT(!is_taken(text), "%s is taken", refused[k]);
+    }
+    check(true, "modifiers");
+}
+
 int main(void)
 {
     check_addresses();
+    check_modifiers();
     check_values();
     check_declared();
     check_apart();

@@ -99,14 +99,17 @@ static const char exchange[] = KERNEL(
           "add.u32 %r30, %r30, 1; setp.lt.u32 %p3, %r30, 10; @%p3 bra L;\n" STORE("%r31"));
 static uint32_t exchange_want(uint32_t i) { return neighbour(i, 10 * size - 10) + 10; }
 
-/* Rank 0 copies 256 bytes into all blocks of a mask at once, each of which waits at its own mbarrier. */
+/* Rank 0 copies 256 bytes into all blocks of a mask at once, each of which waits at its own mbarrier; in halves, the
+ * second with a policy for the cache behind the mask. */
 static const char multicast[] = KERNEL(
     START
     "@%p1 mbarrier.init.shared::cta.b64 [bar], 1; @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 256;\n" SYNC
     "setp.eq.u32 %p2, %r10, 0; and.pred %p2, %p2, %p1; shl.b32 %r20, 1, %r11; sub.u32 %r20, %r20, 1;\n"
     "cvt.u16.u32 %h1, %r20; mul.wide.u32 %rd5, %r50, 256; add.u64 %rd6, %rd31, %rd5; mov.u32 %r21, bar;\n"
-    "@%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r2], [%rd6], 256, "
-    "[%r21], %h1;\n"
+    "@%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r2], [%rd6], 128, "
+    "[%r21], %h1; createpolicy.fractional.L2::evict_last.b64 %rd7; add.u32 %r23, %r2, 128; mov.u32 %r24, 128;\n"
+    "@%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [%r23], "
+    "[%rd6+128], %r24, [%r21], %h1, %rd7;\n"
     "W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [bar], 0; @!%p3 bra W;\n"
     "ld.shared.u32 %r22, [%r3];\n" SYNC STORE("%r22"));
 static uint32_t multicast_want(uint32_t i) { return in[neighbour(i, size - rank(i))]; }

@@ -334,9 +334,9 @@ static void all(void)
     static const enum format acc16[] = {F16, F32}, f8[] = {E4M3, E5M2}, i8[] = {S8, U8}, i4[] = {S4, U4};
     for (unsigned u = 0; u < 2; u++)
         for (unsigned v = 0; v < 2; v++) {
-            mma_form(8, 8, 4, F16, F16, acc16[u], acc16[v]);
-            mma_form(16, 8, 8, F16, F16, acc16[u], acc16[v]);
-            mma_form(16, 8, 16, F16, F16, acc16[u], acc16[v]);
+            mma_form(8, 8, 4, F16, F16, acc16[u], acc16[u | v]); /* only here may they differ */
+            mma_form(16, 8, 8, F16, F16, acc16[u], acc16[u]);
+            mma_form(16, 8, 16, F16, F16, acc16[u], acc16[u]);
             for (unsigned k = 16; k <= 32; k += 16)
                 mma_form(16, 8, k, f8[u], f8[v], acc16[v], acc16[v]);
             mma_form(8, 8, 16, i8[u], i8[v], S32, S32);

@@ -183,14 +183,14 @@ static void all(void)
 {
     static const enum format acc[] = {F16, F32}, f8[] = {E4M3, E5M2}, i8[] = {S8, U8}, i4[] = {S4, U4};
     for (unsigned s = 0; s < 4; s++) {
-        sparse(16, F16, F16, acc[s / 2], acc[s % 2], s, false);
+        sparse(16, F16, F16, acc[s / 2], acc[s / 2], s, false);
         sparse(16, BF16, BF16, F32, F32, s, false);
         sparse(8, TF32, TF32, F32, F32, s, false);
         sparse(64, f8[s / 2], f8[s % 2], acc[s % 2], acc[s % 2], 0, false);
         sparse(64, i8[s / 2], i8[s % 2], S32, S32, 0, s & 1);
         sparse(128, i4[s / 2], i4[s % 2], S32, S32, 0, s & 1);
         for (unsigned pair = 0; pair < 2; pair++) {
-            sparse(32, F16, F16, acc[s / 2], acc[s % 2], pair, false);
+            sparse(32, F16, F16, acc[s / 2], acc[s / 2], pair, false);
             sparse(32, i8[s / 2], i8[s % 2], S32, S32, pair, s & 1);
             sparse(64, i4[s / 2], i4[s % 2], S32, S32, pair, s & 1);
             if (s < 2) {

@@ -332,6 +332,13 @@ static const char *inconsistent(const struct ptx_instr *in)
         if (in->flags & ~(uint32_t)PTX_F_SAT)
             return "takes a rounding and .sat with mixed types, nothing else";
     }
+    if (in->op == PTX_OP_LD || in->op == PTX_OP_ST) {
+        const unsigned size = ptx_type_size(in->type[0]), all = in->vec * size;
+        if (all > 16 && (all != 32 || size > 8))
+            return "has no vector of this size";
+        if (all > 16 && in->space != PTX_SP_NONE && in->space != PTX_SP_GLOBAL)
+            return "takes vectors of 256 bits in global memory only";
+    }
     if ((in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER) && in->sub == PTX_SUB_RED)
         return "needs .popc, .and or .or";
     return NULL;

@@ -121,8 +121,10 @@ static bool lower_bulk(struct lir_lower *l, const struct ptx_instr *i)
         return false;
     if (barrier)
         at = address_row(l, tells, PTX_SP_SHARED, &barrier32);
-    if (multicast)
-        mask = lir_source(l, &i->src[4], LIR_CLASS_32);
+    if (multicast) { /* with a policy behind it both stand in a list */
+        const struct ptx_opnd *blocks = &i->src[4];
+        mask = lir_source(l, blocks->kind == PTX_O_VEC ? &l->f->opnd[blocks->first] : blocks, LIR_CLASS_32);
+    }
     int32_t update = has(i, "reduce") ? update_of(l, i) : 0;
     struct lir_insn *o = lir_emit(l, LIR_BULK);
     o->d = mask;
