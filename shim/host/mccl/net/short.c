@@ -12,9 +12,8 @@
 
 #include "host/mccl/net/net.h"
 
-#define ONE_A_HOST (64 << 10) /* bytes, between two hosts of one rank each */
-#define SEVERAL (16 << 10)    /* otherwise */
-#define FLAT (4 << 10)        /* up to here an all-reduce of few hosts is one exchange of everything */
+#define LONGEST (64 << 10) /* bytes */
+#define FLAT (4 << 10)     /* up to here an all-reduce of few hosts is one exchange of everything */
 #define FEW 8
 #define MOST_HOSTS 64 /* beyond, one exchange is too many messages for the calling thread */
 
@@ -57,8 +56,7 @@ static size_t total(const struct mccl_job *j)
 bool mccl_short_fits(const struct mccl_job *j)
 {
     const struct mccl_net *n = j->comm->net;
-    bool two = n->nhosts == 2 && j->comm->nranks == 2;
-    return total(j) <= (two ? ONE_A_HOST : SEVERAL) && (!all_at_once(j->kind) || n->nhosts <= MOST_HOSTS);
+    return total(j) <= LONGEST && (!all_at_once(j->kind) || n->nhosts <= MOST_HOSTS);
 }
 
 static int nseats(const struct mccl_short *s) { return mccl_net_size(s->net, s->net->host); }
