@@ -450,6 +450,31 @@ static void replaced(bool zeros)
         check(true, "fields of a map replaced%s", zeros ? ", which was zeros" : "");
 }
 
+/* A map of one dimension that was zeros: its rank, which is 0 there, is not replaced. */
+static void made_of_zeros(void)
+{
+    char load[1200];
+    start();
+    memset(map_of(0), 0, 128);
+    memset(spot, 0, 64);
+    const uint64_t from = (uint64_t)(uintptr_t)(data + 1024);
+    memcpy(in + 90, &from, 8);
+    spot[16] = 16 * 2;
+    memset(want, 0, 32);
+    memcpy(want, data + 1024, 13 * 2);
+    snprintf(load, sizeof load,
+             "ld.global.u64 %%rd6, [%%rd31+360];\n"
+             "tensormap.replace.tile.global_address.global.b1024.b64 [%%rd31], %%rd6;\n"
+             "tensormap.replace.tile.box_dim.global.b1024.b32 [%%rd31], 0, 16;\n"
+             "tensormap.replace.tile.global_dim.global.b1024.b32 [%%rd31], 0, 13;\n"
+             "tensormap.replace.tile.element_stride.global.b1024.b32 [%%rd31], 0, 1;\n"
+             "tensormap.replace.tile.elemtype.global.b1024.b32 [%%rd31], 6;\n"
+             "fence.proxy.tensormap::generic.acquire.gpu [%%rd31], 128;\n%s",
+             LOAD("1", "", "%r10", ""));
+    if (go(text(load, "cp.async.bulk.commit_group;")) && same("a map of zeros"))
+        check(true, "a map of one dimension made of zeros");
+}
+
 static void malformed(void)
 {
     char load[300];
@@ -493,6 +518,7 @@ int main(void)
     rows_by_number();
     replaced(false);
     replaced(true);
+    made_of_zeros();
     malformed();
     return t0t_done();
 }

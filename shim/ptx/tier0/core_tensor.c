@@ -447,8 +447,10 @@ static void replace(struct t0_warp *w, const struct lir_insn *i, const struct li
                                                                      : t0_tile_u32(w, x, 1, lane);
     bool good = true;
     memcpy(&m, p, sizeof m);
-    if (is_zero(p)) /* Triton makes maps of zeros, field by field */
+    if (is_zero(p)) { /* Triton makes maps of zeros, field by field, and leaves out zeros: of the rank 0 is 1-D */
         m.magic = LIR_TMAP_MAGIC;
+        m.rank = 1;
+    }
     if (m.magic != LIR_TMAP_MAGIC)
         t0_raise_text(w, i, T0_FAULT_INSTRUCTION, lane, "no tensor map: it was not made by cuTensorMapEncode*");
     switch (field) {
