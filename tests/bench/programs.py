@@ -196,21 +196,24 @@ def torch():
             blocks = [Block(a, b, 2 if b > a else 1) for a, b in zip(widths, widths[1:])]
             return nn.Sequential(nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(),
                                  nn.MaxPool2d(3, 2, 1), *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-                                 nn.Linear(512, 10)), t.randn(8, 3, 96, 96)
+                                 nn.Linear(512, 10)), t.randn(8, 3, 96, 96), t.randn(8, 10)
         layer = nn.TransformerEncoderLayer(256, 4, 1024, dropout=0.0, batch_first=True)
-        return nn.TransformerEncoder(layer, 4), t.randn(8, 128, 256)
+        return nn.TransformerEncoder(layer, 4), t.randn(8, 128, 256), t.randn(8, 128, 256)
 
     def steps(name, device):
-        model, x = network(name)
-        model, x = model.to(device), x.to(device)
+        model, x, y = (part.to(device) for part in network(name))
         optimiser = t.optim.AdamW(model.parameters(), 1e-3)
+
+        done = []
 
         def step():
             optimiser.zero_grad()
-            loss = model(x).square().mean()
+            loss = functional.mse_loss(model(x), y)
             loss.backward()
             optimiser.step()
-            return loss.detach().cpu().reshape(1)
+            norms = [p.grad.norm().cpu() for p in model.parameters()] if not done else []  # what is compared
+            done.append(loss.detach().cpu())
+            return t.stack(done[:1] + norms)
         return step
 
     good = True
