@@ -159,6 +159,7 @@ struct t1_emit {
     uint8_t *effects;           /* by number of a module's function: depend.c */
     uint8_t *read;              /* by value: where t1_values_read notes them */
     bool loose;                 /* it has loose blocks */
+    bool zeros;                 /* its values begin as zeros at its top */
     uint32_t index;             /* of the function among those reached */
     uint32_t *param_at;         /* bytes of its .param variables; */
     uint32_t param_top;         /* bytes of all */

@@ -399,7 +399,9 @@ static void put_value(struct t1_emit *e, uint32_t v, bool declared)
     const unsigned n = (wide ? 2 : 1) * e->np;
     const char *s = !declared ? "" : wide ? "uint64_t " : "uint32_t ", *p = !declared ? "" : wide ? "pu64 " : "pu32 ";
     const char *zero = declared ? "" : " = 0";
-    const char *piece = declared ? "%s%c%u_%u;\n" : x->floats ? "%sT1_ZEROS(%c%u_%u);\n" : "%sT1_BEGIN(%c%u_%u);\n";
+    const char *piece = declared                ? "%s%c%u_%u;\n"
+                        : x->floats || e->zeros ? "%sT1_ZEROS(%c%u_%u);\n"
+                                                : "%sT1_BEGIN(%c%u_%u);\n";
     if (x->rep == T1_U)
         t1_put(e, "%sv%u%s;\n", s, v, zero);
     else if (x->rep == T1_G)

@@ -160,7 +160,7 @@ static void classify(struct t1_emit *e)
  * zeros, or for integers whatever is there (T1_BEGIN), while floats of no meaning may take a hundred times as long. A
  * kernel of many ways, of which a launch takes one, would spend its time on the zeros of all others if these were
  * made at its top: they are made at the block that dominates all places where the value is assigned, outside of
- * loops. */
+ * loops. Few are made at the top, where they cost nothing and compilers see that they are zeros. */
 
 static void mark_float(struct t1_emit *e, const struct ptx_opnd *o, int32_t value)
 {
@@ -235,11 +235,17 @@ static void place_beginnings(struct t1_emit *e)
                 uint32_t *const x = &at[f->block[k].phi[p].dst];
                 *x = common_dominator(f, *x, (uint32_t)f->block[k].pred[q]);
             }
+    enum { FEW = 96 };
+    uint32_t pieces = 0;
+    for (uint32_t v = 0; v < f->nvalue; v++)
+        if (e->value[v].used && e->value[v].global && e->value[v].rep == T1_V && e->value[v].kind != T1_K_PRED)
+            pieces += (e->value[v].kind == T1_K_64 ? 2 : 1) * e->np;
+    e->zeros = pieces <= FEW;
     for (uint32_t v = f->nvalue; v-- > 0;) {
         struct t1_value *x = &e->value[v];
         if (!x->used || !x->global || f->value[v].block < 0)
             continue;
-        uint32_t b = e->loose ? 0 : at[v];
+        uint32_t b = e->loose || e->zeros ? 0 : at[v];
         while (b && back[b])
             b = (uint32_t)f->block[b].idom;
         x->next = e->info[b].begun;

@@ -386,13 +386,24 @@ T1_INLINE pu32 t1_maskload_s16(uint32_t bits, const void *p) { return t1_wide_s1
 #define T1_AT_s8(n) (uint32_t) * (const t1_s8 *)a_.e[n]
 #define T1_AT_u16(n) (uint32_t) * (const t1_u16 *)a_.e[n]
 #define T1_AT_s16(n) (uint32_t) * (const t1_s16 *)a_.e[n]
+#if T1_ISA == 2
+/* Out of the aligned word around each, which ends no page. */
+T1_INLINE pu32 t1_words_around(uint32_t bits, pu64 lo, pu64 hi)
+{
+    return t1_gather64_u32(bits, lo & ~(uint64_t)3, hi & ~(uint64_t)3) >>
+           (t1_join_u32(t1_trunc_u64(lo), t1_trunc_u64(hi)) << 3 & 24);
+}
+#define t1_cut_u8(x) ((x)&0xff)
+#define t1_cut_s8(x) ((pu32)((ps32)((x) << 24) >> 24))
+#define t1_cut_u16(x) ((x)&0xffff)
+#define t1_cut_s16(x) ((pu32)((ps32)((x) << 16) >> 16))
+#define T1_GATHER_NARROW(T) return t1_cut_##T(t1_words_around(bits, lo, hi));
+#else
+#define T1_GATHER_NARROW(T) T1_SPILL_POINTERS(lo, hi) return (pu32){T1_LIST32(T1_AT_##T)};
+#endif
 #define T1_NARROW(T) \
-    T1_INLINE pu32 t1_gather64_##T(uint32_t bits, pu64 lo, pu64 hi) \
-    { \
-        T1_SPILL_POINTERS(lo, hi) \
-        return (pu32){T1_LIST32(T1_AT_##T)}; \
-    } \
-    T1_INLINE pu32 t1_gather_##T##_(uint32_t bits, uint64_t base, pu32 idx, int shift) \
+    T1_INLINE pu32 t1_gather64_##T(uint32_t bits, pu64 lo, pu64 hi){ \
+        T1_GATHER_NARROW(T)} T1_INLINE pu32 t1_gather_##T##_(uint32_t bits, uint64_t base, pu32 idx, int shift) \
     { \
         return t1_gather64_##T(bits, base + (t1_sext_u32(t1_half0(idx)) << shift), \
                                base + (t1_sext_u32(t1_half1(idx)) << shift)); \
