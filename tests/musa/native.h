@@ -209,7 +209,7 @@ CM_FN void cm_unit(unsigned k, int *d, const int *a, const int *b, const int *c,
             if (type < 2)
                 s.i = (int)((unsigned)s.i + (unsigned)(int)(ma[row + 16 * e] * mb[col + 8 * e]));
             else
-                s.f = s.f + (float)(ma[row + 16 * e] * mb[col + 8 * e]);
+                s.f = __builtin_fmaf((float)ma[row + 16 * e], (float)mb[col + 8 * e], s.f);
 #ifdef CM_WRONG_UNITS
         s.i = 0;
 #endif

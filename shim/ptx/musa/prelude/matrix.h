@@ -101,7 +101,7 @@ CM_FN void sum_rows(product p, const u32 *a, const u32 *b, u32 r, u32 h, u32 met
         if (ints)
             *is += mx_int(p.fa, x[e / per], e % per) * mx_int(p.fb, y[k / per], k % per);
         else
-            *fs = *fs + mx_value(p.fa, x[e / per], e % per) * mx_value(p.fb, y[k / per], k % per);
+            *fs = fmaf(mx_value(p.fa, x[e / per], e % per), mx_value(p.fb, y[k / per], k % per), *fs);
     }
 }
 CM_FN f32 accumulator(product p, const u32 *c, u32 r, u32 h)

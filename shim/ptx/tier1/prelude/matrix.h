@@ -173,10 +173,10 @@ T1_MX_B(u8)
     T1_MX_K(UNITS, STEP, 1) \
     T1_MX_K(UNITS, STEP, 5) \
     T1_MX_K(UNITS, STEP, 2) T1_MX_K(UNITS, STEP, 6) T1_MX_K(UNITS, STEP, 3) T1_MX_K(UNITS, STEP, 7)
-#define T1_MX_LOAD_2 pu32 x0 = c[0], x1 = c[1], y0 = c[4], y1 = c[5];
+#define T1_MX_LOAD_2 pu32 x0 = c[0], x1 = c[1], y0 = c[4], y1 = c[5]
 #define T1_MX_LOAD_4 \
-    T1_MX_LOAD_2 \
-    pu32 x2 = c[2], x3 = c[3], y2 = c[6], y3 = c[7];
+    T1_MX_LOAD_2; \
+    pu32 x2 = c[2], x3 = c[3], y2 = c[6], y3 = c[7]
 #define T1_MX_STORE_2(f) \
     c[0] = f(x0); \
     c[1] = f(x1); \
@@ -207,10 +207,14 @@ T1_MX_B(u8)
     } \
     T1_MX_END_##END(UNITS)
 #define T1_MX_PRODUCT(NAME, E, UNITS, STEP, END) \
-    T1_MX void NAME(pu32 *c, const pu32 *a, const uint32_t *b, unsigned ktiles, T1_SUMS_##UNITS){T1_MX_MULTIPLY( \
-        E, UNITS, STEP, END)} T1_MX void NAME##_on(pu32 *c, const pu32 *a, const uint32_t *b, unsigned ktiles) \
+    T1_MX void NAME(pu32 *c, const pu32 *a, const uint32_t *b, unsigned ktiles, T1_SUMS_##UNITS) \
     { \
-        T1_MX_LOAD_##UNITS T1_MX_MULTIPLY(E, UNITS, STEP, END) \
+        T1_MX_MULTIPLY(E, UNITS, STEP, END); \
+    } \
+    T1_MX void NAME##_on(pu32 *c, const pu32 *a, const uint32_t *b, unsigned ktiles) \
+    { \
+        T1_MX_LOAD_##UNITS; \
+        T1_MX_MULTIPLY(E, UNITS, STEP, END); \
     }
 #define T1_MX_PRODUCTS(T, E, STEP, END) \
     T1_MX_PRODUCT(t1_mx_##T##_4, E, 4, STEP, END) \
