@@ -399,13 +399,11 @@ T1_INLINE pu32 t1_words_around(uint32_t bits, pu64 lo, pu64 hi)
 #define t1_cut_s16(x) ((pu32)((ps32)((x) << 16) >> 16))
 #define T1_GATHER_NARROW(T) return t1_cut_##T(t1_words_around(bits, lo, hi))
 #else
-#define T1_GATHER_NARROW(T) T1_SPILL_POINTERS(lo, hi) return (pu32){T1_LIST32(T1_AT_##T)}
+#define T1_GATHER_NARROW(T) \
+    T1_SPILL_POINTERS(lo, hi) return (pu32) { T1_LIST32(T1_AT_##T) }
 #endif
 #define T1_NARROW(T) \
-    T1_INLINE pu32 t1_gather64_##T(uint32_t bits, pu64 lo, pu64 hi) \
-    { \
-        T1_GATHER_NARROW(T); \
-    } \
+    T1_INLINE pu32 t1_gather64_##T(uint32_t bits, pu64 lo, pu64 hi) { T1_GATHER_NARROW(T); } \
     T1_INLINE pu32 t1_gather_##T##_(uint32_t bits, uint64_t base, pu32 idx, int shift) \
     { \
         return t1_gather64_##T(bits, base + (t1_sext_u32(t1_half0(idx)) << shift), \
