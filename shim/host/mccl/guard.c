@@ -49,7 +49,7 @@ static __attribute__((noinline)) enum outcome copy_block(struct rseq *rs, const 
     return o;
 }
 
-static ptrdiff_t offset; /* from a thread's pointer to what it has registered */
+static _Atomic ptrdiff_t offset; /* from a thread's pointer to what it has registered */
 
 /* The symbols are looked for, as an older C library would not load us else. */
 bool mccl_guarded(void)
