@@ -212,19 +212,18 @@ static uint32_t common_dominator(const struct ptx_func *f, uint32_t a, uint32_t 
     return a;
 }
 
-static void place_beginnings(struct t1_emit *e)
+/* By value: the block that dominates all places where it is assigned, outside of loops. */
+static uint32_t *find_beginnings(struct t1_emit *e)
 {
     const struct ptx_func *f = e->f;
     int32_t *back = t1_alloc(e, f->nblock + 1, sizeof *back); /* by block: +1, -1 where edges back begin and end */
     uint32_t *at = t1_alloc(e, f->nvalue + 1, sizeof *at);
-    for (uint32_t k = 0; k < f->nblock; k++) {
-        e->info[k].begun = -1;
+    for (uint32_t k = 0; k < f->nblock; k++)
         for (uint32_t s = 0; s < f->block[k].nsucc; s++)
             if (f->block[k].succ[s] <= (int32_t)k) {
                 back[f->block[k].succ[s]]++;
                 back[k + 1]--;
             }
-    }
     for (uint32_t k = 1; k < f->nblock; k++)
         back[k] += back[k - 1];
     for (uint32_t v = 0; v < f->nvalue; v++)
@@ -235,20 +234,36 @@ static void place_beginnings(struct t1_emit *e)
                 uint32_t *const x = &at[f->block[k].phi[p].dst];
                 *x = common_dominator(f, *x, (uint32_t)f->block[k].pred[q]);
             }
+    for (uint32_t v = 0; v < f->nvalue; v++)
+        while (at[v] && back[at[v]])
+            at[v] = (uint32_t)f->block[at[v]].idom;
+    return at;
+}
+
+static bool is_declared(const struct t1_emit *e, uint32_t v)
+{
+    return e->value[v].used && e->value[v].global && e->f->value[v].block >= 0;
+}
+
+static void place_beginnings(struct t1_emit *e)
+{
     enum { FEW = 96 };
+    const struct ptx_func *f = e->f;
     uint32_t pieces = 0;
     for (uint32_t v = 0; v < f->nvalue; v++)
-        if (e->value[v].used && e->value[v].global && e->value[v].rep == T1_V && e->value[v].kind != T1_K_PRED)
+        if (is_declared(e, v) && e->value[v].rep == T1_V && e->value[v].kind != T1_K_PRED)
             pieces += (e->value[v].kind == T1_K_64 ? 2 : 1) * e->np;
     e->zeros = pieces <= FEW;
+    if (!e->zeros)
+        find_floats(e);
+    const uint32_t *at = e->zeros || e->loose ? NULL : find_beginnings(e);
+    for (uint32_t k = 0; k < f->nblock; k++)
+        e->info[k].begun = -1;
     for (uint32_t v = f->nvalue; v-- > 0;) {
-        struct t1_value *x = &e->value[v];
-        if (!x->used || !x->global || f->value[v].block < 0)
+        const uint32_t b = at ? at[v] : 0;
+        if (!is_declared(e, v))
             continue;
-        uint32_t b = e->loose || e->zeros ? 0 : at[v];
-        while (b && back[b])
-            b = (uint32_t)f->block[b].idom;
-        x->next = e->info[b].begun;
+        e->value[v].next = e->info[b].begun;
         e->info[b].begun = (int32_t)v;
     }
 }
@@ -262,7 +277,6 @@ void t1_plan(struct t1_emit *e)
         e->info[k].div = f->block[k].divergent;
     spread(e);
     classify(e);
-    find_floats(e);
     place_beginnings(e);
     for (uint32_t k = 0; k < f->nblock; k++)
         e->info[k].pend |= f->block[k].loose;
