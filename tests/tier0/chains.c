@@ -1,6 +1,7 @@
 /* Drawn sequences of matrix products whose sums go from one to the next, alone or where something else reads them too,
  * under guards, around branches and in loops, against a scalar reference. */
 #include "tier0/kernels.h"
+#include "xorshift.h"
 
 #include <math.h>
 
@@ -20,13 +21,7 @@ struct drawn {
 };
 
 static uint64_t seed = 0x9e3779b97f4a7c15u;
-static unsigned below(unsigned n)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (unsigned)(seed >> 20) % n;
-}
+static unsigned below(unsigned n) { return (unsigned)(xorshift(&seed) >> 20) % n; }
 
 static void draw(struct drawn *k)
 {

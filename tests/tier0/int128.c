@@ -1,6 +1,7 @@
 /* 128-bit integers as nvcc computes them out of carry chains (ptx/int128.cu), against the host's. Its division reads
  * the flag of sub.cc by addc, subc and madc, so the flag has to be one for all of them. */
 #include "tier0/harness.h"
+#include "xorshift.h"
 
 typedef unsigned __int128 u128;
 typedef __int128 s128;
@@ -11,9 +12,7 @@ static const char *const names[RESULTS] = {"a + b",        "a - b",  "a * b",  "
 static uint64_t random_bits(void)
 {
     static uint64_t seed = 88172645463325252u;
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    return seed ^= seed << 17;
+    return xorshift(&seed);
 }
 
 /* Values next to powers of two, or random ones of any length, of either sign. */

@@ -24,15 +24,10 @@ static unsigned copies(void *ctx, uint64_t address, bool write, uint8_t **at, ui
 #undef T0T_COPIES
 #define T0T_COPIES copies
 #include "tier0/kernels.h"
+#include "xorshift.h"
 
 static uint64_t seed = 88172645463325252u;
-static uint32_t any(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (uint32_t)(seed >> 20);
-}
+static uint32_t any(void) { return (uint32_t)(xorshift(&seed) >> 20); }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 

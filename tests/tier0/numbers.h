@@ -6,6 +6,7 @@
 
 #include "ptx/tier0/warp.h"
 #include "tier0/harness.h"
+#include "xorshift.h"
 
 enum format { F16, BF16, TF32, F32, F64, E4M3, E5M2, S8, U8, S4, U4, B1, S32 };
 static const struct {
@@ -17,12 +18,7 @@ static const struct {
             {"u4", 4, 1},   {"b1", 1, 1},    {"s32", 32, 1}};
 
 static uint64_t seed = 88172645463325252u;
-static uint64_t rnd(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    return seed ^= seed << 17;
-}
+static uint64_t rnd(void) { return xorshift(&seed); }
 
 /* ---- scalar values ---- */
 

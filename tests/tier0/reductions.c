@@ -1,19 +1,14 @@
 /* Every operation and type of atom, red, red.async and cp.reduce.async.bulk, in global and in shared memory, on drawn
  * values and extremes, against C: what is left, and what atom gives back. */
 #include "tier0/kernels.h"
+#include "xorshift.h"
 
 #include <math.h>
 
 enum { THREADS = 128, CELLS = 64, OLD_AT = 2048 }; /* out: cells; from OLD_AT on what atom gave back. in: values */
 
 static uint64_t seed = 20261124;
-static uint64_t any(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed >> 8;
-}
+static uint64_t any(void) { return xorshift(&seed) >> 8; }
 
 static const struct type {
     const char *name, *reg;

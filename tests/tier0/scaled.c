@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "tier0/harness.h"
+#include "xorshift.h"
 
 enum { M = 16, N = 8, MOST_K = 128 };
 static const struct {
@@ -21,12 +22,7 @@ static struct {
     unsigned byte[2], thread[2];
 } x;
 static uint64_t seed = 88172645463325252u;
-static uint32_t rnd(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    return (uint32_t)((seed ^= seed << 17) >> 16);
-}
+static uint32_t rnd(void) { return (uint32_t)(xorshift(&seed) >> 16); }
 
 static double value(uint32_t v, unsigned expo, unsigned mant)
 {

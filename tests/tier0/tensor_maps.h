@@ -3,15 +3,10 @@
 #define CUMU_TESTS_TIER0_TENSOR_MAPS_H
 
 #include "ptx/lir/tensor_map.h"
+#include "xorshift.h"
 
 static uint64_t seed = 88172645463325252u;
-static uint32_t any(uint32_t n)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (uint32_t)(seed >> 20) % n;
-}
+static uint32_t any(uint32_t n) { return (uint32_t)(xorshift(&seed) >> 20) % n; }
 
 /* The same by chunks of a line of 128 bytes, as the ISA draws it. */
 static uint32_t place(unsigned swizzle, uint32_t a)
