@@ -23,9 +23,10 @@ struct mudnn_matmul {
 /* Rows of tokens in groups, each row times the matrix of its group's expert: group g has the rows from first[g] to
  * before first[g + 1], the last group all behind, and the expert g modulo their number. Row r is that of token index[r]
  * where there is an index alone (gathered); with a place, too, its result is row index[r] top_k + place[r] (scattered).
- */
+ * Backward: weight[g] becomes the product of the group's rows of token, turned, and its rows of y, which are read. */
 struct mudnn_grouped {
     int64_t top_k;
+    bool backward;
     struct mudnn_operand token, weight, first, index, place, y;
 };
 
@@ -33,6 +34,7 @@ struct mudnn_grouped {
  * more number of each row, which has no y. */
 struct mudnn_row_softmax {
     struct mudnn_operand x, y, stats, max, sum, sink;
+    bool log2; /* stats, and it alone, to the base 2 */
 };
 
 /* What of the last two dimensions, rows and columns, is kept; all else becomes *fill. kv, q: lengths. */
@@ -55,13 +57,14 @@ struct mudnn_paged {
     bool turned; /* y: batch, head, depth, sequence */
 };
 
-/* Batches that lie behind one another, each as long as the way to the next: element (b, ...) of the ragged tensor is
- * factor offset[b] behind its begin, and counts where index[dim] < factor (offset[b + 1] - offset[b]) / stride[dim].
- * Loaded, the others are 0; stored, there are none. */
+/* Batches that lie behind one another, each as long as the way to the next. With offset[b] = unit times what the tensor
+ * says, element (b, ...) of the ragged tensor is factor offset[b] behind its begin, and counts where index[dim] <
+ * factor (offset[b + 1] - offset[b]) / stride[dim]. Loaded, the others are 0; stored, there are none. */
 struct mudnn_ragged {
     bool store;
     int dim;
     int64_t step; /* stride[dim] / factor */
+    int64_t unit;
     struct mudnn_operand ragged, dense, offsets;
 };
 

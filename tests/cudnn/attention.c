@@ -61,9 +61,14 @@ static void unified(int type, bool lengths, bool paged, bool packed)
     desc d = create(KIND(OPERATION_SDPA_FWD)), softmax = create(KIND(OPERATION_SOFTMAX)), op[2], to;
     int ops = 0;
     expected(&p, o, stats);
+    const bool two = own_softmax && upto(3) == 0; /* statistics to the base 2 */
+    for (int i = 0; two && i < count(&p.stats); i++)
+        stats[i] *= M_LOG2E;
     for (int b = 0; b < p.s.b; b++)
         ql.v[b] = p.qlen[b], kl.v[b] = p.klen[b];
     upload(&ql), upload(&kl);
+    const int summed = upto(4);
+    struct tensor qs = sums_of(&ql), ks = sums_of(&kl);
     struct tensor offsets[5], rows[5]; /* of q, k, v, o, stats */
     if (packed)
         rows[0] = behind_one_another(&p.q, p.qlen, &offsets[0]),
@@ -82,8 +87,10 @@ static void unified(int type, bool lengths, bool paged, bool packed)
         set_desc(d, A(OPERATION_SDPA_FWD_PAGE_TABLE_VDESC), of(&vt, 12));
     }
     if (lengths) {
-        set_desc(d, A(OPERATION_SDPA_FWD_SEQ_LEN_QDESC), of(&ql, 9));
-        set_desc(d, A(OPERATION_SDPA_FWD_SEQ_LEN_KVDESC), of(&kl, 10));
+        set_desc(d, summed & 1 ? A(OPERATION_SDPA_FWD_CU_SEQ_LEN_QDESC) : A(OPERATION_SDPA_FWD_SEQ_LEN_QDESC),
+                 of(summed & 1 ? &qs : &ql, 9));
+        set_desc(d, summed & 2 ? A(OPERATION_SDPA_FWD_CU_SEQ_LEN_KVDESC) : A(OPERATION_SDPA_FWD_SEQ_LEN_KVDESC),
+                 of(summed & 2 ? &ks : &kl, 10));
     }
     to = middle(20, F32, p.s, p.s.k);
     if (p.biased) {
@@ -112,6 +119,7 @@ static void unified(int type, bool lengths, bool paged, bool packed)
         set_desc(softmax, A(OPERATION_SOFTMAX_MAX_DESC), of(&max, 14));
         set_desc(softmax, A(OPERATION_SOFTMAX_SUM_EXP_DESC), of(&sum, 15));
         set_desc(softmax, A(OPERATION_SOFTMAX_SINK_DESC), p.sinks ? of(&sink, 16) : NULL);
+        set(softmax, A(OPERATION_SOFTMAX_STATS_LOG2), TYPE(BOOLEAN), 1, &two);
         OK(finalize(softmax));
         set_desc(d, A(OPERATION_SDPA_FWD_SOFTMAX_DESC), softmax);
     } else {
@@ -121,6 +129,10 @@ static void unified(int type, bool lengths, bool paged, bool packed)
     OK(finalize(d));
     void *at[21] = {p.q.at, p.k.at, p.v.at, p.o.at, p.stats.at, &scale, p.bias.at, &least,
                     ql.at,  kl.at,  kl.at,  kl.at,  &shift,     max.at, sum.at,    sink.at};
+    if (summed & 1)
+        at[8] = qs.at;
+    if (summed & 2)
+        at[9] = ks.at;
     if (paged)
         at[1] = kc.at, at[2] = vc.at, at[10] = kt.at, at[11] = vt.at;
     for (int i = 0; packed && i < 5; i++) {
@@ -145,7 +157,7 @@ static void unified(int type, bool lengths, bool paged, bool packed)
     destroy_all();
     free(o), free(stats), free(p.max), free(p.sum);
     drop_problem(&p);
-    drop(&ql), drop(&kl), drop(&sink), drop(&max), drop(&sum);
+    drop(&ql), drop(&kl), drop(&qs), drop(&ks), drop(&sink), drop(&max), drop(&sum);
     for (int i = 0; packed && i < 5; i++)
         drop(&rows[i]), drop(&offsets[i]);
     if (paged)

@@ -130,8 +130,9 @@ static inline struct tensor behind_one_another(const struct tensor *t, const int
         rows += length[b];
     struct tensor p = make(t->type, 3, (int[]){rows, h, d + upto(2)}, 0, false, false);
     *offsets = make(wide, 4, (int[]){t->dim[0] + 1, 1, 1, 1}, 0, false, false);
+    offsets->unit = upto(3) ? 0 : p.stride[0];
     for (int b = 0, row = 0; b <= t->dim[0]; b++) {
-        offsets->v[b] = row * p.stride[0];
+        offsets->v[b] = row * (offsets->unit ? 1 : p.stride[0]);
         for (int s = 0; b < t->dim[0] && s < length[b]; s++, row++)
             for (int i = 0; i < h * d; i++)
                 p.v[(row * h + i / d) * p.dim[2] + i % d] = at4(t, b, i / d, s, i % d);
@@ -145,6 +146,8 @@ static inline desc of_ragged(const struct tensor *t, const struct tensor *shape,
     int strides[] = {shape->dim[2] * t->stride[0], t->stride[1], t->stride[0], t->stride[2]};
     desc d = begin_tensor(uid, t->type, 4, shape->dim, strides, REAL);
     set_desc(d, A(TENSOR_RAGGED_OFFSET_DESC), of(offsets, offsets_uid));
+    if (offsets->unit)
+        set_int(d, A(TENSOR_RAGGED_OFFSET_MULTIPLIER), offsets->unit);
     OK(finalize(d));
     return d;
 }

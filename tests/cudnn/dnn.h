@@ -156,6 +156,7 @@ struct tensor {
     char *host; /* what was written there */
     double *v;  /* the elements in order of their index */
     bool is_filter;
+    int unit; /* of offsets: how many numbers each counts, or 0 */
 };
 static inline int count(const struct tensor *t)
 {

@@ -89,6 +89,17 @@ static inline desc scalar_of(int64_t uid, int type, int n)
     return describe(uid, type, n, (int[]){1, 1, 1, 1, 1, 1, 1, 1}, NULL, VALUE);
 }
 
+/* Lengths as cuDNN takes them summed up: each number more than the one before it by a length, with others behind. */
+static inline struct tensor sums_of(const struct tensor *lengths)
+{
+    struct tensor t = make(I32, 4, (int[]){lengths->dim[0] + 1 + upto(2), 1, 1, 1}, NCHW, false, false);
+    t.v[0] = upto(5);
+    for (int i = 1; i < t.dim[0]; i++)
+        t.v[i] = t.v[i - 1] + (i <= lengths->dim[0] ? lengths->v[i - 1] : 3);
+    upload(&t);
+    return t;
+}
+
 /* What differs between modes is set before finalising: name, value, ... of doubles. */
 static inline desc pointwise(int mode, int more, double v)
 {

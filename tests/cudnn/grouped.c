@@ -92,12 +92,48 @@ static void one(int type, int result, int way)
     free(to);
 }
 
+/* The experts' gradients: of a group without rows nothing but zeros. */
+static void gradient(int type, int result)
+{
+    const int groups = 1 + upto(5), rows = 1 + upto(12), inner = 1 + upto(20), wide = 1 + upto(20);
+    double first[8];
+    struct tensor x = make(type, 3, (int[]){1, rows, inner}, NCHW, upto(2), false);
+    struct tensor dy = make(type, 3, (int[]){1, rows, wide}, NCHW, upto(2), false);
+    struct tensor dw = make(result, 3, (int[]){groups, inner, wide}, NCHW, upto(2), false);
+    for (int g = 0; g < groups; g++)
+        first[g] = g ? first[g - 1] + (upto(3) ? upto(rows - (int)first[g - 1] + 1) : 0) : upto(3) ? 0 : upto(rows);
+    struct tensor f = numbers(groups, 1, first);
+    double *want = calloc((size_t)count(&dw), sizeof *want);
+    for (int g = 0; g < groups; g++)
+        for (int k = 0; k < inner; k++)
+            for (int c = 0; c < wide; c++) {
+                double sum = 0;
+                for (int r = (int)first[g]; r < (g + 1 < groups ? (int)first[g + 1] : rows); r++)
+                    sum += x.v[r * inner + k] * dy.v[r * wide + c];
+                want[(g * inner + k) * wide + c] = held(result, sum);
+            }
+    desc op = create(KIND(OPERATION_MOE_GROUPED_MATMUL_BWD));
+    set_enum(op, A(OPERATION_MOE_GROUPED_MATMUL_BWD_MATH_PREC), TYPE(DATA_TYPE), F32);
+    set_desc(op, A(OPERATION_MOE_GROUPED_MATMUL_BWD_TOKEN_DESC), of(&x, 1));
+    set_desc(op, A(OPERATION_MOE_GROUPED_MATMUL_BWD_DOUTPUT_DESC), of(&dy, 2));
+    set_desc(op, A(OPERATION_MOE_GROUPED_MATMUL_BWD_FIRST_TOKEN_OFFSET_DESC), of(&f, 3));
+    set_desc(op, A(OPERATION_MOE_GROUPED_MATMUL_BWD_DWEIGHT_DESC), of(&dw, 4));
+    OK(finalize(op));
+    if (run_graph(1, &op, 4, (int64_t[]){1, 2, 3, 4}, (void *[]){x.at, dy.at, f.at, dw.at}))
+        same(&dw, want, 1, "gradients of experts");
+    destroy_all();
+    drop(&x), drop(&dy), drop(&dw), drop(&f);
+    free(want);
+}
+
 int main(void)
 {
     static const int types[][2] = {{F32, F32}, {F16, F16}, {BF16, F32}, {F64, F64}, {I8, I32}};
     MUST(cudnnCreate(&handle));
     for (int i = 0; i < 300; i++)
         one(types[i % 5][0], types[i % 5][1], i / 5 % 3);
+    for (int i = 0; i < 100; i++)
+        gradient(types[i % 5][0], types[i % 5][1]);
     OK(cudnnDestroy(handle));
     return check_end("products in groups");
 }

@@ -16,7 +16,7 @@ static void softmaxes(int type, int to)
     struct tensor x = rows_of(type, b, h, q, k), y = rows_of(to, b, h, q, k), stats = rows_of(F32, b, h, q, 1);
     struct tensor max = rows_of(F32, b, h, q, 1), sum = rows_of(F32, b, h, q, 1), sink = rows_of(F32, 1, h, 1, 1);
     double *want = calloc((size_t)count(&x), sizeof *want), *row = calloc(3 * (size_t)rows, sizeof *row);
-    const bool sinks = upto(3) == 0;
+    const bool sinks = upto(3) == 0, two = upto(3) == 0;
     desc op = create(KIND(OPERATION_SOFTMAX));
     for (int i = 0; i < rows; i++) {
         int odd = upto(8), wide = upto(4) ? 1 : 40; /* wide: most of what is there counts for nothing */
@@ -47,7 +47,7 @@ static void softmaxes(int type, int to)
         all += sinks ? exp(sink.v[i / q % h] - from) : 0;
         for (int c = 0; c < k; c++)
             want[i * k + c] = all == 0 ? 0 : want[i * k + c] / all;
-        row[i] = from + log(all), row[rows + i] = most, row[2 * rows + i] = all;
+        row[i] = (from + log(all)) * (two ? M_LOG2E : 1), row[rows + i] = most, row[2 * rows + i] = all;
     }
     set_desc(op, A(OPERATION_SOFTMAX_XDESC), of(&x, 1));
     set_desc(op, A(OPERATION_SOFTMAX_YDESC), of(&y, 2));
@@ -55,6 +55,8 @@ static void softmaxes(int type, int to)
     set_desc(op, A(OPERATION_SOFTMAX_MAX_DESC), of(&max, 4));
     set_desc(op, A(OPERATION_SOFTMAX_SUM_EXP_DESC), of(&sum, 5));
     set_desc(op, A(OPERATION_SOFTMAX_SINK_DESC), sinks ? of(&sink, 6) : NULL);
+    if (two || upto(2))
+        set(op, A(OPERATION_SOFTMAX_STATS_LOG2), TYPE(BOOLEAN), 1, &two);
     OK(finalize(op));
     if (run_graph(1, &op, 6, (int64_t[]){1, 2, 3, 4, 5, 6},
                   (void *[]){x.at, y.at, stats.at, max.at, sum.at, sink.at})) {
@@ -82,6 +84,7 @@ static void bands(int type, int to, int how)
 {
     int b = 1 + upto(2), h = 1 + upto(2), q = 1 + upto(9), k = 1 + upto(9), shift = upto(13) - 6;
     const bool left = upto(2), lengths = upto(2);
+    const int summed = upto(4);
     struct tensor x = rows_of(type, b, h, q, k), y = rows_of(to, b, h, q, k);
     struct tensor ql = make(I32, 4, (int[]){b, 1, 1, 1}, NCHW, false, false),
                   kl = make(I32, 4, ql.dim, NCHW, false, false);
@@ -91,6 +94,7 @@ static void bands(int type, int to, int how)
     for (int i = 0; i < b; i++)
         ql.v[i] = upto(q + 1), kl.v[i] = upto(k + 1);
     upload(&ql), upload(&kl);
+    struct tensor qs = sums_of(&ql), ks = sums_of(&kl);
     for (int i = 0; i < count(&x); i++) {
         int c = i % k, r = i / k % q, batch = i / k / q / h;
         double more = lengths ? kl.v[batch] - ql.v[batch] : 0;
@@ -106,15 +110,22 @@ static void bands(int type, int to, int how)
              scalar_of(4, I32, 4));
     set_enum(op, A(OPERATION_DIAGONAL_BAND_MASK_COMPARISON_MODE), TYPE(POINTWISE_MODE), how);
     if (lengths) {
-        set_desc(op, A(OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_QDESC), of(&ql, 5));
-        set_desc(op, A(OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_KVDESC), of(&kl, 6));
+        if (summed & 1)
+            set_desc(op, A(OPERATION_DIAGONAL_BAND_MASK_CU_SEQ_LEN_QDESC), of(&qs, 5));
+        else
+            set_desc(op, A(OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_QDESC), of(&ql, 5));
+        if (summed & 2)
+            set_desc(op, A(OPERATION_DIAGONAL_BAND_MASK_CU_SEQ_LEN_KVDESC), of(&ks, 6));
+        else
+            set_desc(op, A(OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_KVDESC), of(&kl, 6));
     }
     OK(finalize(op));
-    if (run_graph(1, &op, 6, (int64_t[]){1, 2, 3, 4, 5, 6}, (void *[]){x.at, y.at, &fill, &shift, ql.at, kl.at}))
+    if (run_graph(1, &op, 6, (int64_t[]){1, 2, 3, 4, 5, 6},
+                  (void *[]){x.at, y.at, &fill, &shift, summed & 1 ? qs.at : ql.at, summed & 2 ? ks.at : kl.at}))
         same(&y, want, 0, "band");
     destroy_all();
     free(want);
-    drop(&x), drop(&y), drop(&ql), drop(&kl);
+    drop(&x), drop(&y), drop(&ql), drop(&kl), drop(&qs), drop(&ks);
 }
 
 /* A product that an operation scales, alone or with more that reads the product itself. */

@@ -3,7 +3,7 @@
 # needs $tmp and sets bad=1.
 
 # The folders' programs for it.
-failing_cudnn="layers norms legacy heads fused vectors rnn pieces graph causal drawn"
+failing_cudnn="layers norms legacy heads fused vectors rnn pieces graph causal overrides drawn"
 failing_cupti=failing
 
 # fail_allocations NAME COUNT VERDICT COMMAND...: how many allocations COMMAND makes, then COUNT runs spread over them

@@ -520,6 +520,9 @@ static void builds_graphs(void)
     fills(memory[0], 4, -3);
     OK(C(cudnnBackendExecute)(handle, d[PLAN], d[PACK]));
     EXPECT(first(memory[1]) == 3);
+    size_t workspace = 1;
+    OK(C(cudnnGetExecutionPlanWorkspaceSize)(handle, d[PLAN], d[PACK], &workspace));
+    IS(workspace, 0);
     OK(M(cudaGraphCreate, musaGraphCreate)((void *)&nodes, 0));
     OK(C(cudnnBackendPopulateCudaGraph)(handle, d[PLAN], d[PACK], nodes));
     OK(C(cudnnBackendUpdateCudaGraph)(handle, d[PLAN], d[PACK], nodes));

@@ -69,6 +69,25 @@ static void one_group(const struct mudnn_grouped *g, int64_t expert, int64_t fir
         free(m.c.at);
 }
 
+/* The group's rows of token, turned, times its rows of y; of a group without rows nothing but zeros. */
+static void one_gradient(const struct mudnn_grouped *g, int64_t expert, int64_t first, int64_t rows)
+{
+    struct mudnn_matmul m = {.c = part_of(&g->weight, expert, 0, g->weight.t.dim[1])};
+    const struct mudnn_tensor *c = &m.c.t;
+    for (int64_t i = 0; !rows && i < c->dim[1]; i++)
+        for (int64_t k = 0; k < c->dim[2]; k++)
+            dnn_put(m.c.at, c->type, i * c->stride[1] + k * c->stride[2], 0);
+    if (!rows)
+        return;
+    m.a = part_of(&g->token, 0, first, rows);
+    m.b = part_of(&g->y, 0, first, rows);
+    m.a.t.dim[1] = g->token.t.dim[2];
+    m.a.t.dim[2] = rows;
+    m.a.t.stride[1] = g->token.t.stride[2];
+    m.a.t.stride[2] = g->token.t.stride[1];
+    dnn_matmul(&m);
+}
+
 static void run(const void *call)
 {
     const struct mudnn_grouped *g = call;
@@ -76,12 +95,14 @@ static void run(const void *call)
     const int64_t rows = g->index.at ? g->index.t.dim[1] : g->token.t.dim[1], groups = g->first.t.dim[0];
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i]->at)
-            dnn_touch(&all[i]->t, all[i]->at, all[i] == &g->y);
+            dnn_touch(&all[i]->t, all[i]->at, all[i] == (g->backward ? &g->weight : &g->y));
     for (int64_t i = 0; i < groups; i++) {
         const int64_t first = get(&g->first, i), end = i + 1 < groups ? get(&g->first, i + 1) : rows;
         if (!maths_in_range(first, rows + 1) || !maths_in_range(end - first, rows - first + 1))
             return;
-        if (end > first)
+        if (g->backward)
+            one_gradient(g, i, first, end - first);
+        else if (end > first)
             one_group(g, i % g->weight.t.dim[0], first, end - first);
     }
 }

@@ -46,8 +46,8 @@ static void move_batch(void *job, unsigned which)
     const struct mudnn_ragged *r = job;
     const struct mudnn_tensor *t = &r->ragged.t, *o = &r->offsets.t;
     const int64_t size = (int64_t)dnn_size(t->type), factor = t->stride[r->dim] / r->step;
-    const int64_t begin = (int64_t)dnn_get(r->offsets.at, o->type, which * o->stride[0]);
-    const int64_t end = (int64_t)dnn_get(r->offsets.at, o->type, (which + 1) * o->stride[0]);
+    const int64_t begin = r->unit * (int64_t)dnn_get(r->offsets.at, o->type, which * o->stride[0]);
+    const int64_t end = r->unit * (int64_t)dnn_get(r->offsets.at, o->type, (which + 1) * o->stride[0]);
     struct batch b = {r, (char *)r->ragged.at + begin * factor * size,
                       (char *)r->dense.at + (int64_t)which * r->dense.t.stride[0] * size,
                       end > begin ? (end - begin) / r->step : 0};

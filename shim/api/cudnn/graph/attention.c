@@ -16,8 +16,13 @@ static bool of_rows(struct mudnn_operand *o, const struct mudnn_tensor *x)
 
 int graph_softmax(struct graph_work *w)
 {
-    struct mudnn_row_softmax s = {OPERAND(SOFTMAX_XDESC),    OPERAND(SOFTMAX_YDESC),        OPERAND(SOFTMAX_STATS_DESC),
-                                  OPERAND(SOFTMAX_MAX_DESC), OPERAND(SOFTMAX_SUM_EXP_DESC), OPERAND(SOFTMAX_SINK_DESC)};
+    struct mudnn_row_softmax s = {OPERAND(SOFTMAX_XDESC),
+                                  OPERAND(SOFTMAX_YDESC),
+                                  OPERAND(SOFTMAX_STATS_DESC),
+                                  OPERAND(SOFTMAX_MAX_DESC),
+                                  OPERAND(SOFTMAX_SUM_EXP_DESC),
+                                  OPERAND(SOFTMAX_SINK_DESC),
+                                  w->n->way != 0};
     struct mudnn_operand *const results[] = {&s.stats, &s.max, &s.sum};
     struct mudnn_tensor rows = s.x.t;
     rows.dim[rows.n - 1] = 1;
@@ -123,14 +128,16 @@ static int insert_graph(struct lowering *l, int from, const int64_t *dims)
         if (l->p->tensor[i].uid == out)
             output = (int)i;
     }
+    for (unsigned i = first; !l->status && i < l->p->nodes; i++)
+        for (int k = 0; k < GRAPH_OPERANDS; k++)
+            if (l->p->node[i].operand[k] == input && input >= 0)
+                l->p->node[i].operand[k] = from;
+    if (!l->status && l->p->overrides)
+        l->status = graph_infer(l->p);
     if (!l->status &&
         (input < 0 || output < 0 || l->p->tensor[output].place != GRAPH_VIRTUAL || l->p->tensor[output].t.n != 4 ||
          memcmp(l->p->tensor[output].t.dim, dims, 4 * sizeof *dims) != 0))
         l->status = CUDNN_STATUS_BAD_PARAM;
-    for (unsigned i = first; !l->status && i < l->p->nodes; i++)
-        for (int k = 0; k < GRAPH_OPERANDS; k++)
-            if (l->p->node[i].operand[k] == input)
-                l->p->node[i].operand[k] = from;
     return output;
 }
 
@@ -150,6 +157,7 @@ static int normalise_rows(struct lowering *l, int from, int type, const int64_t 
     struct graph_node *n = node(l, CUDNN_BACKEND_OPERATION_SOFTMAX_DESCRIPTOR);
     if (!n)
         return -1;
+    n->way = softmax ? (int)graph_integer(softmax, CUDNN_ATTR_OPERATION_SOFTMAX_STATS_LOG2, 0) : 0;
     graph_set(n, CUDNN_ATTR_OPERATION_SOFTMAX_XDESC, from);
     graph_set(n, CUDNN_ATTR_OPERATION_SOFTMAX_YDESC, to);
     for (int i = 0; i < 4; i++)
@@ -185,6 +193,20 @@ static int drop_out(struct lowering *l, int from, int type, const int64_t *dims)
     return scaled;
 }
 
+/* How many rows of each batch count: a tensor says it, or one of the sums of all lengths before. */
+static int lengths_of(struct lowering *l, int name, int cumulative, const struct mudnn_tensor *q)
+{
+    const int64_t batches = q->dim[0];
+    int given = tensor_of(l, name), sums = tensor_of(l, cumulative);
+    if (l->status || sums < 0)
+        return given;
+    if (given >= 0)
+        l->status = CUDNN_STATUS_BAD_PARAM;
+    else
+        given = graph_lengths(l->p, sums, batches, &l->status);
+    return given;
+}
+
 /* o = dropout(softmax(mask(scale q k'))) v, as cudnn-frontend's composite of the same is. */
 int graph_lower_attention(struct graph_plan *p, const struct graph_body *operation)
 {
@@ -194,9 +216,13 @@ int graph_lower_attention(struct graph_plan *p, const struct graph_body *operati
     int k_pages = tensor_of(&l, CUDNN_ATTR_OPERATION_SDPA_FWD_PAGE_TABLE_KDESC);
     int v_pages = tensor_of(&l, CUDNN_ATTR_OPERATION_SDPA_FWD_PAGE_TABLE_VDESC);
     int o = tensor_of(&l, CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC);
-    int rows = tensor_of(&l, CUDNN_ATTR_OPERATION_SDPA_FWD_SEQ_LEN_QDESC);
-    int columns = tensor_of(&l, CUDNN_ATTR_OPERATION_SDPA_FWD_SEQ_LEN_KVDESC);
     int scale = tensor_of(&l, CUDNN_ATTR_OPERATION_SDPA_FWD_SCALEDESC);
+    if (l.status)
+        return l.status;
+    int rows = lengths_of(&l, CUDNN_ATTR_OPERATION_SDPA_FWD_SEQ_LEN_QDESC,
+                          CUDNN_ATTR_OPERATION_SDPA_FWD_CU_SEQ_LEN_QDESC, &p->tensor[q].t);
+    int columns = lengths_of(&l, CUDNN_ATTR_OPERATION_SDPA_FWD_SEQ_LEN_KVDESC,
+                             CUDNN_ATTR_OPERATION_SDPA_FWD_CU_SEQ_LEN_KVDESC, &p->tensor[q].t);
     if (l.status)
         return l.status;
     if (graph_find(operation, CUDNN_ATTR_OPERATION_SDPA_FWD_BLOCK_MASK_DESC))

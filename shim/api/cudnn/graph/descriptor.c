@@ -13,9 +13,8 @@ int wrap_cudnnBackendCreateDescriptor(int kind, void **out)
 {
     DNN_BAD_UNLESS(out);
     if (kind >= GRAPH_RAGGED_LOAD || !graph_kind_of(kind))
-        return kind >= 0 && kind <= CUDNN_BACKEND_OPERATION_MOE_GROUPED_MATMUL_BWD_DESCRIPTOR
-                   ? CUDNN_STATUS_NOT_SUPPORTED
-                   : CUDNN_STATUS_BAD_PARAM;
+        return kind >= 0 && kind <= CUDNN_BACKEND_OPERATION_ROPE_BWD_DESCRIPTOR ? CUDNN_STATUS_NOT_SUPPORTED
+                                                                                : CUDNN_STATUS_BAD_PARAM;
     struct graph_body *b = graph_body_new(kind);
     if (!b)
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
@@ -91,6 +90,10 @@ int wrap_cudnnBackendSetAttribute(void *descriptor, int name, int type, long lon
     if (!k->known)
         return elements && count > 0 ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
     const struct graph_rule *r = graph_rule_of(k, name);
+    if (!r && !graph_is_attribute(name)) {
+        dnn_gap("cudnnBackendSetAttribute", "an attribute of a later release, or one that no operation here has");
+        return CUDNN_STATUS_NOT_SUPPORTED;
+    }
     DNN_BAD_UNLESS(r && !(r->flags & GRAPH_READ));
     if (!takes_type(r, type))
         return CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE;
@@ -100,6 +103,8 @@ int wrap_cudnnBackendSetAttribute(void *descriptor, int name, int type, long lon
         return CUDNN_STATUS_SUCCESS; /* how cudnn-frontend chooses nothing of an engine without knobs */
     if (count < 1 || count > r->most)
         return CUDNN_STATUS_BAD_PARAM_OUT_OF_BOUND;
+    if (name == CUDNN_ATTR_VARIANT_PACK_OVERRIDE_SHAPES || name == CUDNN_ATTR_VARIANT_PACK_OVERRIDE_STRIDES)
+        return graph_put_lists(b, name, elements, graph_rule_of(k, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS)->most);
     if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR)
         return put_descriptors(b, r, count, elements);
     if (type == CUDNN_TYPE_HANDLE)
@@ -135,18 +140,16 @@ static int give_descriptors(const struct graph_rule *r, const struct graph_attr 
     return CUDNN_STATUS_SUCCESS;
 }
 
-const struct graph_plan *graph_plan_of(const struct graph_body *execution_plan)
+const struct graph_body *graph_of_plan(const struct graph_body *execution_plan)
 {
     const struct graph_body *b = graph_member(execution_plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
-    b = b ? graph_member(b, CUDNN_ATTR_ENGINECFG_ENGINE) : NULL;
-    b = b ? graph_member(b, CUDNN_ATTR_ENGINE_OPERATION_GRAPH) : NULL;
-    return b ? b->plan : NULL;
+    return graph_member(graph_member(b, CUDNN_ATTR_ENGINECFG_ENGINE), CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
 }
 
 static int give_text(const struct graph_body *b, int64_t wanted, int64_t *count, char *to)
 {
     size_t length;
-    char *text = graph_write(graph_plan_of(b), &length);
+    char *text = graph_write(graph_of_plan(b)->plan, &length);
     if (!text)
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     if (count)

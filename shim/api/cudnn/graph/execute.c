@@ -11,6 +11,7 @@ static int find_addresses(const struct graph_plan *p, const struct graph_body *p
 {
     const struct graph_attr *uids = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
     const struct graph_attr *places = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+    DNN_BAD_UNLESS(uids && places);
     const int64_t *uid = uids->data;
     void *const *place = places->data;
     for (unsigned i = 0; i < p->tensors; i++) {
@@ -62,10 +63,8 @@ static int run_slices(const struct graph_plan *p, unsigned first, unsigned end, 
     return status;
 }
 
-static int execute(const struct graph_plan *p, const struct graph_body *pack, musaStream_t stream)
+static int run_plan(const struct graph_plan *p, const struct graph_body *pack, char *workspace, musaStream_t stream)
 {
-    const struct graph_attr *w = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
-    char *workspace = w ? *(char **)w->data : NULL;
     void **at = malloc((p->tensors + 1) * sizeof *at);
     const void **values = malloc((p->tensors + 1) * sizeof *values);
     int status = CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
@@ -90,6 +89,42 @@ out:
     return status;
 }
 
+/* With the shapes that the pack gives. What they need beyond the workspace that the program knows of is taken, and
+ * given back, in the stream's order. */
+static int run_overridden(const struct graph_body *plan, const struct graph_body *pack, char *workspace,
+                          musaStream_t stream)
+{
+    const struct graph_body *graph = graph_of_plan(plan);
+    struct graph_plan *p = NULL;
+    void *own = NULL;
+    if (!graph_find(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
+        dnn_gap("cudnnBackendExecute", "shapes given to a plan that was made of text");
+        return CUDNN_STATUS_NOT_SUPPORTED;
+    }
+    DNN_BAD_UNLESS(graph_integer(graph, CUDNN_ATTR_OPERATIONGRAPH_IS_OVERRIDE_SHAPE_ENABLED, 0));
+    int r = graph_lower(graph, pack, &p);
+    if (!r && p->workspace > graph->plan->workspace) {
+        r = mu.musaMallocAsync(&own, p->workspace, stream) ? CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED
+                                                           : CUDNN_STATUS_SUCCESS;
+        workspace = own;
+    }
+    if (!r)
+        r = run_plan(p, pack, workspace, stream);
+    if (own)
+        (void)mu.musaFreeAsync(own, stream);
+    graph_plan_free(p);
+    return r;
+}
+
+static int execute(const struct graph_body *plan, const struct graph_body *pack, musaStream_t stream)
+{
+    const struct graph_attr *w = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+    char *workspace = w ? *(char **)w->data : NULL;
+    const struct graph_attr *given = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_OVERRIDE_UNIQUE_IDS);
+    return given && given->count ? run_overridden(plan, pack, workspace, stream)
+                                 : run_plan(graph_of_plan(plan)->plan, pack, workspace, stream);
+}
+
 /* A finalised plan and variant pack? */
 static int check_call(const void *handle, const void *plan, const void *pack)
 {
@@ -104,7 +139,18 @@ static int check_call(const void *handle, const void *plan, const void *pack)
 int wrap_cudnnBackendExecute(void *handle, void *plan, void *pack)
 {
     int r = check_call(handle, plan, pack);
-    return r ? r : execute(graph_plan_of(graph_body_of(plan)), graph_body_of(pack), dnn_stream(handle));
+    return r ? r : execute(graph_body_of(plan), graph_body_of(pack), dnn_stream(handle));
+}
+
+/* What the program must give, whatever shapes it gives. */
+int wrap_cudnnGetExecutionPlanWorkspaceSize(void *handle, void *plan, void *pack, size_t *size)
+{
+    int r = check_call(handle, plan, pack);
+    if (r)
+        return r;
+    DNN_BAD_UNLESS(size);
+    *size = graph_of_plan(graph_body_of(plan))->plan->workspace;
+    return CUDNN_STATUS_SUCCESS;
 }
 
 /* ---- CUDA graphs ------------------------------------------------------------------------------- */
@@ -120,7 +166,7 @@ static int capture(const void *plan, const void *pack, cudaGraph_t graph)
     int r = cumu_capture_begin_to(true, (CUstream)stream, graph, NULL, NULL, 0, RELAXED) ? CUDNN_STATUS_BAD_PARAM
                                                                                          : CUDNN_STATUS_SUCCESS;
     if (!r) {
-        r = execute(graph_plan_of(graph_body_of(plan)), graph_body_of(pack), stream);
+        r = execute(graph_body_of(plan), graph_body_of(pack), stream);
         int ended = cumu_capture_end(true, (CUstream)stream, NULL);
         if (!r && ended)
             r = CUDNN_STATUS_EXECUTION_FAILED;

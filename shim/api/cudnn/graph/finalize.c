@@ -33,7 +33,13 @@ static int finalize_tensor(const struct graph_body *b)
     const struct graph_attr *strides = graph_find(b, CUDNN_ATTR_TENSOR_STRIDES);
     int64_t alignment = graph_integer(b, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 1), count = 1, last = 0;
     DNN_BAD_UNLESS(dims->count == strides->count && alignment > 0 && !(alignment & (alignment - 1)));
-    DNN_BAD_UNLESS((uint64_t)graph_integer(b, CUDNN_ATTR_TENSOR_DATA_TYPE, -1) <= CUDNN_DATA_COMPLEX_FP64);
+    const int64_t type = graph_integer(b, CUDNN_ATTR_TENSOR_DATA_TYPE, -1);
+    DNN_BAD_UNLESS((uint64_t)type <= CUDNN_DATA_FP8_E5M3);
+    DNN_BAD_UNLESS(graph_integer(b, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_MULTIPLIER, 1) > 0);
+    if (type > CUDNN_DATA_COMPLEX_FP64)
+        return graph_refuse(CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE, "tensors of FP8_E5M3 and BYTE_BOOLEAN");
+    if (graph_integer(b, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_MULTIPLIER, 1) >= (int64_t)1 << 40)
+        return CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
     for (int64_t i = 0; i < dims->count; i++) {
         int64_t d = ((int64_t *)dims->data)[i], s = ((int64_t *)strides->data)[i];
         DNN_BAD_UNLESS(d > 0 && s >= 0);
@@ -84,9 +90,7 @@ static int finalize_resample(const struct graph_body *b)
 
 static int finalize_graph(struct graph_body *b)
 {
-    if (graph_integer(b, CUDNN_ATTR_OPERATIONGRAPH_IS_OVERRIDE_SHAPE_ENABLED, 0))
-        return graph_refuse(CUDNN_STATUS_NOT_SUPPORTED, "shapes that are given when a plan is executed");
-    int r = graph_lower(b, &b->plan);
+    int r = graph_lower(b, NULL, &b->plan);
     if (r)
         return graph_refuse(r, "a graph with an operation, type or shape that no engine here computes");
     return put_integer(b, CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, 1);
@@ -198,15 +202,21 @@ static int finalize_plan(struct graph_body *b)
 static int finalize_pack(const struct graph_body *b)
 {
     const struct graph_attr *uids = graph_find(b, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+    const struct graph_attr *places = graph_find(b, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+    int r = graph_check_overrides(b);
+    if (r)
+        return r;
+    if (!uids && !places) { /* which asks for a workspace's size alone */
+        DNN_BAD_UNLESS(graph_find(b, CUDNN_ATTR_VARIANT_PACK_OVERRIDE_UNIQUE_IDS));
+        return CUDNN_STATUS_SUCCESS;
+    }
+    DNN_BAD_UNLESS(uids && places && uids->count == places->count);
     const int64_t *uid = uids->data;
-    DNN_BAD_UNLESS(uids->count == graph_find(b, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS)->count);
     for (int64_t i = 0; i < uids->count; i++)
         for (int64_t k = 0; k < i; k++)
             if (uid[i] == uid[k])
                 return CUDNN_STATUS_BAD_PARAM_DUPLICATED_ENTRIES;
-    return graph_find(b, CUDNN_ATTR_VARIANT_PACK_OVERRIDE_UNIQUE_IDS)
-               ? graph_refuse(CUDNN_STATUS_NOT_SUPPORTED, "shapes that are given when a plan is executed")
-               : CUDNN_STATUS_SUCCESS;
+    return CUDNN_STATUS_SUCCESS;
 }
 
 /* Texts of caches and devices hold nothing: no kernel is compiled that could be kept. */
@@ -216,6 +226,13 @@ static int put_text(struct graph_body *b, int name)
     return graph_find(b, name) || graph_put(b, name, CUDNN_TYPE_CHAR, sizeof text - 1, text)
                ? CUDNN_STATUS_SUCCESS
                : CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+}
+
+static int finalize_cache(struct graph_body *b)
+{
+    int r = put_text(b, CUDNN_ATTR_KERNEL_CACHE_JSON_REPRESENTATION);
+    r = r ? r : put_integer(b, CUDNN_ATTR_KERNEL_CACHE_REVISION, 0);
+    return r ? r : put_integer(b, CUDNN_ATTR_KERNEL_CACHE_ENTRY_COUNT, 0);
 }
 
 int graph_finalize(struct graph_body *b)
@@ -237,7 +254,7 @@ int graph_finalize(struct graph_body *b)
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR: return finalize_heuristics(b);
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR: return finalize_plan(b);
     case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR: return finalize_pack(b);
-    case CUDNN_BACKEND_KERNEL_CACHE_DESCRIPTOR: return put_text(b, CUDNN_ATTR_KERNEL_CACHE_JSON_REPRESENTATION);
+    case CUDNN_BACKEND_KERNEL_CACHE_DESCRIPTOR: return finalize_cache(b);
     case CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR: return put_text(b, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION);
     default: return CUDNN_STATUS_SUCCESS;
     }

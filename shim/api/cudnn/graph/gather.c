@@ -129,7 +129,12 @@ int graph_gather(struct graph_node *n, const struct graph_body *op)
                    : graph_refuse(CUDNN_STATUS_NOT_SUPPORTED, "batches of products with strides of their own");
     case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
         n->mode = INTEGER(MEMBER(op, OPERATION_REDUCTION_DESC), REDUCTION_OPERATOR, 0);
+        if (graph_find(op, CUDNN_ATTR_OPERATION_REDUCTION_GROUP_OFFSET_DESC))
+            return graph_refuse(CUDNN_STATUS_NOT_SUPPORTED, "reductions of groups whose begins a tensor says");
         return (unsigned)n->mode <= CUDNN_REDUCE_TENSOR_MUL_NO_ZEROS ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
+    case CUDNN_BACKEND_OPERATION_SOFTMAX_DESCRIPTOR:
+        n->way = INTEGER(op, OPERATION_SOFTMAX_STATS_LOG2, 0);
+        return CUDNN_STATUS_SUCCESS;
     case CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR:
         return INTEGER(op, OPERATION_GENSTATS_MODE, 0) == CUDNN_GENSTATS_SUM_SQSUM ? CUDNN_STATUS_SUCCESS
                                                                                    : CUDNN_STATUS_BAD_PARAM;

@@ -65,11 +65,12 @@ struct graph_kind {
 };
 /* A descriptor's, or NULL: any address may be asked about. */
 struct graph_body *graph_body_of(const void *descriptor);
-/* Of an execution plan's body, or NULL. */
-const struct graph_plan *graph_plan_of(const struct graph_body *execution_plan);
+/* The operation graph of an execution plan's body that is ready. */
+const struct graph_body *graph_of_plan(const struct graph_body *execution_plan);
 const struct graph_kind *graph_kind_of(int kind);
 const struct graph_rule *graph_rule_of(const struct graph_kind *k, int name);
-size_t graph_type_size(int type); /* 0: no such type */
+bool graph_is_attribute(int name); /* of any kind */
+size_t graph_type_size(int type);  /* 0: no such type */
 
 struct graph_body *graph_body_new(int kind);
 void graph_body_hold(struct graph_body *b);
@@ -105,8 +106,8 @@ struct graph_tensor {
     /* Of a tensor whose batches begin where another says: that one's number, else -1; the dimension that is as long as
      * the way to the next batch, and its step where the offsets count elements (of a copy with all heads, less). */
     int ragged, ragged_dim;
-    int64_t ragged_step;
-    bool cut[2]; /* there is memory for one batch, one head: see slice.c */
+    int64_t ragged_step, ragged_unit; /* unit: elements that an offset counts, or 0: as many as the step */
+    bool cut[2];                      /* there is memory for one batch, one head: see slice.c */
     struct mudnn_tensor t;
     size_t at; /* in the workspace */
     double constant;
@@ -129,10 +130,27 @@ struct graph_plan {
     struct graph_node *node;
     bool open; /* a virtual tensor comes from nowhere: part of another graph */
     size_t workspace;
+    const struct graph_body *overrides; /* while it is made: the variant pack that gives shapes, or NULL */
 };
 void graph_plan_free(struct graph_plan *p);
-/* Of an operation graph; a status. */
-int graph_lower(const struct graph_body *graph, struct graph_plan **out);
+/* Of an operation graph, with the shapes that a variant pack gives where there is one; a status. */
+int graph_lower(const struct graph_body *graph, const struct graph_body *overrides, struct graph_plan **out);
+/* Tensors of the plan's own have numbers that no program gives. */
+static inline bool graph_is_own(const struct graph_tensor *t) { return t->uid < INT64_MIN / 2; }
+
+/* What a variant pack says of one tensor: dimensions, or strides. */
+struct graph_list {
+    int64_t n, v[MUDNN_DIMS];
+};
+/* An attribute that is the address of a C++ vector of vectors; a status. */
+int graph_put_lists(struct graph_body *b, int name, const void *elements, int most);
+int graph_check_overrides(const struct graph_body *pack);
+/* Gives a tensor the pack's shape; false where it has none. */
+bool graph_override(const struct graph_body *pack, struct graph_tensor *t);
+/* Shapes of virtual tensors of a plan with overrides; a status. */
+int graph_infer(struct graph_plan *p);
+/* Of numbers that add up, cumulative[0] the first: their differences, one for each of `batches`. A tensor, or -1. */
+int graph_lengths(struct graph_plan *p, int cumulative, int64_t batches, int *status);
 /* Adds the operations of a graph's body; part of graph_lower. */
 int graph_lower_operations(struct graph_plan *p, const struct graph_body *graph);
 int graph_add_tensor(struct graph_plan *p, const struct graph_tensor *t); /* its number, or -1 */
@@ -194,7 +212,7 @@ typedef int graph_worker(struct graph_work *w);
 graph_worker graph_convolution, graph_matmul, graph_reduction, graph_pointwise, graph_reshape, graph_transpose,
     graph_slice, graph_concat, graph_softmax, graph_band, graph_paged_load, graph_random, graph_norm_forward,
     graph_norm_backward, graph_gen_stats, graph_bn_finalize, graph_bn_weights, graph_resample, graph_ragged,
-    graph_block_scale, graph_grouped;
+    graph_block_scale, graph_grouped, graph_grouped_backward;
 /* Is a tensor one that only nodes use which know more types and orders than the others? Those of block scales, and
  * products of complex numbers. */
 bool graph_is_special(const struct graph_plan *p, int tensor);

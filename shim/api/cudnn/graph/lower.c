@@ -83,7 +83,7 @@ static bool take_vectors(struct mudnn_tensor *t, int64_t count, int64_t along)
     return true;
 }
 
-static struct graph_tensor describe(const struct graph_body *b)
+static struct graph_tensor describe(const struct graph_body *b, const struct graph_body *overrides)
 {
     struct graph_tensor t = {.uid = graph_integer(b, CUDNN_ATTR_TENSOR_UNIQUE_ID, 0)};
     const struct graph_attr *constant = graph_find(b, CUDNN_ATTR_TENSOR_CONSTANT_VALUE);
@@ -91,11 +91,14 @@ static struct graph_tensor describe(const struct graph_body *b)
     t.t.vector = 1;
     t.t.n = graph_integers(b, CUDNN_ATTR_TENSOR_DIMENSIONS, t.t.dim);
     graph_integers(b, CUDNN_ATTR_TENSOR_STRIDES, t.t.stride);
+    if (overrides)
+        (void)graph_override(overrides, &t);
     t.place = graph_integer(b, CUDNN_ATTR_TENSOR_IS_VIRTUAL, 0)    ? GRAPH_VIRTUAL
               : constant                                           ? GRAPH_CONSTANT
               : graph_integer(b, CUDNN_ATTR_TENSOR_IS_BY_VALUE, 0) ? GRAPH_VALUE
                                                                    : GRAPH_REAL;
     t.ragged = -1;
+    t.ragged_unit = graph_integer(b, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_MULTIPLIER, 0);
     int64_t order = graph_integer(b, CUDNN_ATTR_TENSOR_REORDERING_MODE, CUDNN_TENSOR_REORDERING_NONE);
     t.swizzled = order == CUDNN_TENSOR_REORDERING_F8_128x4;
     t.odd = order != CUDNN_TENSOR_REORDERING_NONE && !t.swizzled;
@@ -119,7 +122,8 @@ static struct graph_tensor describe(const struct graph_body *b)
 static bool same_layout(const struct graph_tensor *a, const struct graph_tensor *b)
 {
     bool same = a->place == b->place && a->t.type == b->t.type && a->ragged == b->ragged &&
-                a->swizzled == b->swizzled && a->t.vector == b->t.vector && dnn_same_shape(&a->t, &b->t);
+                a->ragged_unit == b->ragged_unit && a->swizzled == b->swizzled && a->t.vector == b->t.vector &&
+                dnn_same_shape(&a->t, &b->t);
     for (int i = 0; same && i < a->t.n; i++)
         same = a->t.stride[i] == b->t.stride[i];
     return same;
@@ -128,10 +132,10 @@ static bool same_layout(const struct graph_tensor *a, const struct graph_tensor 
 /* The program's own memory may be described twice, as a matrix and its transpose; what is here may not. */
 int graph_tensor_of(struct graph_plan *p, const struct graph_body *tensor, int *status)
 {
-    struct graph_tensor t = describe(tensor);
+    struct graph_tensor t = describe(tensor, p->overrides);
     const struct graph_body *offsets = graph_member(tensor, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC);
     if (offsets && t.place == GRAPH_REAL) { /* offsets of offsets are nobody's */
-        const struct graph_tensor o = describe(offsets);
+        const struct graph_tensor o = describe(offsets, p->overrides);
         t.ragged = graph_find(offsets, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC) || o.place != GRAPH_REAL
                        ? -1
                        : graph_tensor_of(p, offsets, status);
@@ -175,6 +179,44 @@ int graph_add_constant(struct graph_plan *p, int n, double value)
     for (int i = 0; i < n; i++)
         t.t.dim[i] = t.t.stride[i] = 1;
     return graph_add_tensor(p, &t);
+}
+
+int graph_lengths(struct graph_plan *p, int cumulative, int64_t batches, int *status)
+{
+    const struct mudnn_tensor all = p->tensor[cumulative].t;
+    struct mudnn_tensor part = all;
+    int of[3];
+    *status = CUDNN_STATUS_BAD_PARAM;
+    if (all.n < 1 || all.dim[0] <= batches)
+        return -1;
+    *status = CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    part.dim[0] = batches;
+    for (int i = 0; i < 3; i++) {
+        struct graph_node *n;
+        of[i] = graph_add_virtual(p, all.type, all.n, part.dim);
+        n = of[i] < 0 ? NULL
+                      : graph_add_node(p, i < 2 ? CUDNN_BACKEND_OPERATION_SLICE_DESCRIPTOR
+                                                : CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+        if (!n)
+            return -1;
+        if (i == 2) { /* the later less the earlier */
+            n->mode = CUDNN_POINTWISE_SUB;
+            graph_set(n, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, of[1]);
+            graph_set(n, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, of[0]);
+            graph_set(n, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, of[2]);
+            break;
+        }
+        n->spatial = all.n;
+        for (int d = 0; d < all.n; d++) {
+            n->pre[d] = d ? 0 : i;
+            n->post[d] = n->pre[d] + part.dim[d];
+            n->stride[d] = 1;
+        }
+        graph_set(n, CUDNN_ATTR_OPERATION_SLICE_XDESC, cumulative);
+        graph_set(n, CUDNN_ATTR_OPERATION_SLICE_YDESC, of[i]);
+    }
+    *status = CUDNN_STATUS_SUCCESS;
+    return of[2];
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------- */
@@ -224,6 +266,28 @@ static int take_operands(struct graph_plan *p, unsigned node, const struct graph
     return CUDNN_STATUS_SUCCESS;
 }
 
+/* A mask by lengths that add up becomes one by lengths. */
+static int take_lengths(struct graph_plan *p, unsigned node)
+{
+    static const int names[][2] = {{CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_CU_SEQ_LEN_QDESC,
+                                    CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_QDESC},
+                                   {CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_CU_SEQ_LEN_KVDESC,
+                                    CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_KVDESC}};
+    const int x = graph_operand(&p->node[node], CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_XDESC);
+    for (int i = 0; i < 2; i++) {
+        int status, cumulative = graph_operand(&p->node[node], names[i][0]);
+        if (cumulative < 0)
+            continue;
+        DNN_BAD_UNLESS(graph_operand(&p->node[node], names[i][1]) < 0 && x >= 0);
+        const int lengths = graph_lengths(p, cumulative, p->tensor[x].t.dim[0], &status);
+        if (status)
+            return status;
+        p->node[node].operand[graph_slot(p->node[node].kind, names[i][0])] = -1;
+        graph_set(&p->node[node], names[i][1], lengths);
+    }
+    return CUDNN_STATUS_SUCCESS;
+}
+
 int graph_lower_operations(struct graph_plan *p, const struct graph_body *graph)
 {
     const struct graph_attr *ops = graph_find(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS);
@@ -238,20 +302,27 @@ int graph_lower_operations(struct graph_plan *p, const struct graph_body *graph)
             r = graph_lower_attention_backward(p, op[i]);
             continue;
         }
+        const unsigned node = p->nodes;
         struct graph_node *n = graph_add_node(p, op[i]->kind);
         r = n ? graph_gather(n, op[i]) : CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
         if (!r)
-            r = take_operands(p, p->nodes - 1, op[i]);
+            r = take_operands(p, node, op[i]);
+        if (!r && op[i]->kind == CUDNN_BACKEND_OPERATION_DIAGONAL_BAND_MASK_DESCRIPTOR)
+            r = take_lengths(p, node);
     }
     return r;
 }
 
-int graph_lower(const struct graph_body *graph, struct graph_plan **out)
+int graph_lower(const struct graph_body *graph, const struct graph_body *overrides, struct graph_plan **out)
 {
     struct graph_plan *p = calloc(1, sizeof *p);
     int r = CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     if (p) {
+        p->overrides = overrides;
         r = graph_lower_operations(p, graph);
+        if (!r && overrides)
+            r = graph_infer(p);
+        p->overrides = NULL;
         if (!r)
             r = graph_rewrite(p);
         if (!r)

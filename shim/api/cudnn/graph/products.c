@@ -160,6 +160,23 @@ int graph_grouped(struct graph_work *w)
     return w->at ? GRAPH_DONE(mu.mudnnHostGroupedMatmul(w->stream, &g)) : CUDNN_STATUS_SUCCESS;
 }
 
+/* The experts' gradients: rows of tokens, turned, times rows of the result's gradient. */
+int graph_grouped_backward(struct graph_work *w)
+{
+    struct mudnn_grouped g = {.backward = true,
+                              .token = OPERAND(MOE_GROUPED_MATMUL_BWD_TOKEN_DESC),
+                              .weight = OPERAND(MOE_GROUPED_MATMUL_BWD_DWEIGHT_DESC),
+                              .first = OPERAND(MOE_GROUPED_MATMUL_BWD_FIRST_TOKEN_OFFSET_DESC),
+                              .y = OPERAND(MOE_GROUPED_MATMUL_BWD_DOUTPUT_DESC)};
+    const struct mudnn_tensor *t = &g.token.t, *e = &g.weight.t, *y = &g.y.t, *f = &g.first.t;
+    DNN_BAD_UNLESS(t->n == 3 && e->n == 3 && y->n == 3 && f->n == 3 && t->dim[0] == 1 && y->dim[0] == 1);
+    DNN_BAD_UNLESS(t->dim[1] == y->dim[1] && t->dim[2] == e->dim[1] && y->dim[2] == e->dim[2]);
+    DNN_BAD_UNLESS(f->dim[0] == e->dim[0] && f->dim[1] == 1 && f->dim[2] == 1 && f->type == CUDNN_DATA_INT32);
+    if (!is_number(t->type) || !is_number(e->type) || !is_number(y->type))
+        return CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE;
+    return w->at ? GRAPH_DONE(mu.mudnnHostGroupedMatmul(w->stream, &g)) : CUDNN_STATUS_SUCCESS;
+}
+
 /* ---- reductions -------------------------------------------------------------------------------- */
 
 /* A dimension that becomes several times shorter, as heads that share a key, is two: groups, and members of each. */

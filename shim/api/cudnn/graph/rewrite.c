@@ -187,7 +187,8 @@ static int64_t step_of_offsets(const struct graph_plan *p, int offsets, int64_t 
 {
     for (unsigned i = 0; i < p->tensors; i++) {
         const struct mudnn_tensor *t = &p->tensor[i].t;
-        if (p->tensor[i].ragged < 0 || !same_tensor(p, p->tensor[i].ragged, offsets) || t->n < 3)
+        if (p->tensor[i].ragged < 0 || p->tensor[i].ragged_unit || !same_tensor(p, p->tensor[i].ragged, offsets) ||
+            t->n < 3)
             continue;
         int64_t other = t->stride[longest_dim(t)];
         step = other > 0 && other < step ? other : step;
@@ -209,7 +210,8 @@ static int make_dense(struct graph_plan *p, unsigned tensor)
         return CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE;
     t->ragged_dim = longest_dim(&t->t);
     DNN_BAD_UNLESS(t->t.stride[t->ragged_dim] > 0);
-    t->ragged_step = step_of_offsets(p, t->ragged, t->t.stride[t->ragged_dim]);
+    t->ragged_step = t->ragged_unit ? t->t.stride[t->ragged_dim]
+                                    : step_of_offsets(p, t->ragged, t->t.stride[t->ragged_dim]);
     DNN_BAD_UNLESS(t->t.stride[t->ragged_dim] % t->ragged_step == 0);
     dense.ragged = -1;
     dense.t = t->t;
@@ -262,6 +264,7 @@ int graph_ragged(struct graph_work *w)
     struct mudnn_ragged r = {.store = store,
                              .dim = t->ragged_dim,
                              .step = t->ragged_step,
+                             .unit = t->ragged_unit ? t->ragged_unit : 1,
                              .ragged = store ? y : x,
                              .dense = store ? x : y,
                              .offsets = graph_operand_of(w, GRAPH_OWN_OFFSETS)};

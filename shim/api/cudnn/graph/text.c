@@ -7,7 +7,7 @@
 #include "api/cudnn/graph/graph.h"
 
 /* Of what is below: a plan that another release wrote is refused. */
-enum { FORMAT = 2, MOST = 1 << 16 };
+enum { FORMAT = 3, MOST = 1 << 16 };
 static const char head[] = "{\"cumu_cudnn_plan\": %d, \"sizes\": [%zu, %zu], \"tensors\": %u, \"nodes\": %u, "
                            "\"check\": \"%016llx\", \"data\": \"";
 static const char tail[] = "\"}";
@@ -71,7 +71,8 @@ static bool is_sound(const struct graph_plan *p)
         const struct mudnn_tensor *t = &p->tensor[i].t;
         int64_t count = 1, last = 0;
         if (p->tensor[i].ragged < -1 || p->tensor[i].ragged >= (int)p->tensors || t->n < 1 || t->n > MUDNN_DIMS ||
-            (unsigned)p->tensor[i].place > GRAPH_CONSTANT)
+            (unsigned)p->tensor[i].place > GRAPH_CONSTANT || p->tensor[i].ragged_unit < 0 ||
+            p->tensor[i].ragged_unit >= (int64_t)1 << 40)
             return false;
         if (t->vector != 1 && ((t->vector != 4 && t->vector != 32) || t->n < 3 || t->dim[1] % t->vector))
             return false;
