@@ -80,9 +80,9 @@ static struct shape random_shape(int type, int out_type)
     s.y = make(out_type, s.n + 2, y, vector_of(out_type) > 1 ? VECT : upto(2), upto(3) == 0, false);
     OK(cudnnCreateConvolutionDescriptor(&s.desc));
     OK(cudnnSetConvolutionNdDescriptor(s.desc, s.n, s.pad, s.stride, s.dilation, s.mode,
-                                       vector > 1    ? I32
-                                       : type == F64 ? F64
-                                                     : F32));
+                                       vector > 1 || type == I8 ? I32
+                                       : type == F64            ? F64
+                                                                : F32));
     OK(cudnnSetConvolutionGroupCount(s.desc, s.groups));
     int dims[5];
     OK(cudnnGetConvolutionNdForwardOutputDim(s.desc, s.x.desc, s.w.desc, s.n + 2, dims));
@@ -198,17 +198,14 @@ static void vectors_refused(void)
 {
     static const struct {
         int x, y, x_format, y_format, dilation, compute, want;
-    } cases[] = {{I8X4, I8, VECT, NCHW, 1, I32, UNSUPPORTED},
-                 {I8X4, I8X4, VECT, VECT, 1, F32, UNSUPPORTED},
-                 {I8X4, I8X4, VECT, VECT, 2, I32, UNSUPPORTED},
-                 {I8X4, I8X32, VECT, VECT, 1, I32, UNSUPPORTED},
-                 {I8X32, F32, VECT, NCHW, 1, I32, UNSUPPORTED},
-                 {I8X32, I8X4, VECT, VECT, 1, I32, UNSUPPORTED},
-                 {I8X4, U8X4, VECT, VECT, 1, I32, UNSUPPORTED},
-                 {I8, I8X4, NHWC, VECT, 1, I32, UNSUPPORTED},
-                 {U8, U8, NHWC, NHWC, 1, I32, UNSUPPORTED},
-                 {U8, I8, NHWC, NHWC, 1, I32, 0},
-                 {I8X4, I8X4, VECT, VECT, 1, I32, 0}};
+    } cases[] = {{I8X4, I8, VECT, NCHW, 1, I32, UNSUPPORTED},   {I8X4, I8X4, VECT, VECT, 1, F32, UNSUPPORTED},
+                 {I8X4, I8X4, VECT, VECT, 2, I32, UNSUPPORTED}, {I8X4, I8X32, VECT, VECT, 1, I32, UNSUPPORTED},
+                 {I8X32, F32, VECT, NCHW, 1, I32, UNSUPPORTED}, {I8X32, I8X4, VECT, VECT, 1, I32, UNSUPPORTED},
+                 {I8X4, U8X4, VECT, VECT, 1, I32, UNSUPPORTED}, {I8, I8X4, NHWC, VECT, 1, I32, UNSUPPORTED},
+                 {U8, U8, NHWC, NHWC, 1, I32, UNSUPPORTED},     {U8, I8, NHWC, NHWC, 1, I32, 0},
+                 {I8, I8, NHWC, NHWC, 1, I8, UNSUPPORTED}, /* what PyTorch asks for: sums of eight bits */
+                 {I8, I32, NHWC, NHWC, 1, F32, UNSUPPORTED},    {F32, F32, NCHW, NCHW, 1, I32, UNSUPPORTED},
+                 {F16, F16, NCHW, NCHW, 1, BF16, UNSUPPORTED},  {I8X4, I8X4, VECT, VECT, 1, I32, 0}};
     float one = 1, zero = 0;
     size_t size;
     void *conv;

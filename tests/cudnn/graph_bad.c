@@ -160,7 +160,7 @@ static void graphs(void)
     IS(finalize(engine), UNSUPPORTED);
     set_int(engine, A(ENGINE_GLOBAL_INDEX), 0);
     OK(finalize(engine));
-    desc config = create(KIND(ENGINECFG)); /* of an engine without knobs, none is chosen */
+    desc config = create(KIND(ENGINECFG)); /* no knob is chosen */
     set_desc(config, A(ENGINECFG_ENGINE), engine);
     set(config, A(ENGINECFG_KNOB_CHOICES), TYPE(BACKEND_DESCRIPTOR), 0, &engine);
     OK(finalize(config));
@@ -294,6 +294,49 @@ static void refuses(void)
     set_desc(reduced, A(OPERATION_REDUCTION_YDESC), box(2, 4, 1, REAL));
     set_desc(reduced, A(OPERATION_REDUCTION_GROUP_OFFSET_DESC), box(3, 4, 1, REAL));
     IS(finalize(reduced), UNSUPPORTED);
+    /* as PyTorch asks for convolutions of eight bits: summed up in eight bits */
+    desc conv = create(KIND(CONVOLUTION)), forward = create(KIND(OPERATION_CONVOLUTION_FORWARD));
+    const int64_t ones[] = {1, 1}, zeros[] = {0, 0};
+    set_enum(conv, A(CONVOLUTION_COMP_TYPE), TYPE(DATA_TYPE), I8);
+    set_enum(conv, A(CONVOLUTION_CONV_MODE), TYPE(CONVOLUTION_MODE), CUDNN_CROSS_CORRELATION);
+    set_int(conv, A(CONVOLUTION_SPATIAL_DIMS), 2);
+    set(conv, A(CONVOLUTION_DILATIONS), TYPE(INT64), 2, ones);
+    set(conv, A(CONVOLUTION_FILTER_STRIDES), TYPE(INT64), 2, ones);
+    set(conv, A(CONVOLUTION_PRE_PADDINGS), TYPE(INT64), 2, zeros);
+    set(conv, A(CONVOLUTION_POST_PADDINGS), TYPE(INT64), 2, zeros);
+    OK(finalize(conv));
+    set_desc(forward, A(OPERATION_CONVOLUTION_FORWARD_CONV_DESC), conv);
+    set_desc(forward, A(OPERATION_CONVOLUTION_FORWARD_X), describe(1, I8, 4, (int[]){1, 4, 3, 3}, NULL, REAL));
+    set_desc(forward, A(OPERATION_CONVOLUTION_FORWARD_W), describe(2, I8, 4, (int[]){4, 4, 2, 2}, NULL, REAL));
+    set_desc(forward, A(OPERATION_CONVOLUTION_FORWARD_Y), describe(3, I8, 4, (int[]){1, 4, 2, 2}, NULL, REAL));
+    OK(finalize(forward));
+    desc none = graph_of(1, &forward), engine, info;
+    IS(finalize(none), 3000 + 3);
+    destroy_all();
+    /* the engine's knob, and others */
+    desc sound = apply(CUDNN_POINTWISE_ABS, box(1, 4, 5, REAL), NULL, box(2, 4, 5, REAL));
+    none = graph_of(1, &sound), engine = create(KIND(ENGINE)), info = create(KIND(KNOB_INFO));
+    OK(finalize(none));
+    set_desc(engine, A(ENGINE_OPERATION_GRAPH), none);
+    set_int(engine, A(ENGINE_GLOBAL_INDEX), 0);
+    OK(finalize(engine));
+    long long knobs = 0;
+    int kind = -1;
+    int64_t most = -1;
+    OK(cudnnBackendGetAttribute(engine, A(ENGINE_KNOB_INFO), TYPE(BACKEND_DESCRIPTOR), 1, &knobs, &info));
+    IS(knobs, 1);
+    OK(cudnnBackendGetAttribute(info, A(KNOB_INFO_TYPE), TYPE(KNOB_TYPE), 1, &knobs, &kind));
+    OK(cudnnBackendGetAttribute(info, A(KNOB_INFO_MAXIMUM_VALUE), TYPE(INT64), 1, &knobs, &most));
+    for (int i = 0; i < 3; i++) {
+        desc choice = create(KIND(KNOB_CHOICE)), config = create(KIND(ENGINECFG));
+        set_enum(choice, A(KNOB_CHOICE_KNOB_TYPE), TYPE(KNOB_TYPE), i == 1 ? kind + 1 : kind);
+        set_int(choice, A(KNOB_CHOICE_KNOB_VALUE), i == 2 ? most + 1 : most);
+        OK(finalize(choice));
+        set_desc(config, A(ENGINECFG_ENGINE), engine);
+        set_desc(config, A(ENGINECFG_KNOB_CHOICES), choice);
+        IS(finalize(config), i ? UNSUPPORTED : 0);
+    }
+    destroy_all();
     desc odd = begin_tensor(1, CUDNN_DATA_FP8_E5M3, 2, (int[]){4, 5}, NULL, REAL);
     IS(finalize(odd), 3000 + 3);
     destroy_all();

@@ -182,7 +182,8 @@ static bool has_vectors_right(const struct mudnn_convolution *c, const struct dn
     return good && c->y.type == CUDNN_DATA_INT8 && c->y.vector == c->x.vector;
 }
 
-/* Forward convolutions of numbers of eight bits give floats, integers or eight bits; all others stay in their type. */
+/* Forward convolutions of numbers of eight bits are computed as INT32 and give floats, integers or eight bits; all
+ * others stay in their type, and are computed in a type with a fraction. */
 static int supported(const struct mudnn_convolution *c, enum way way, const struct dnn_convolution *d)
 {
     int x = c->x.type, w = c->w.type, y = c->y.type;
@@ -192,6 +193,8 @@ static int supported(const struct mudnn_convolution *c, enum way way, const stru
                   (x == CUDNN_DATA_FLOAT || x == CUDNN_DATA_DOUBLE || x == CUDNN_DATA_HALF || x == CUDNN_DATA_BFLOAT16);
     bool bytes = way == FORWARD && (x == CUDNN_DATA_INT8 || x == CUDNN_DATA_UINT8) && w == CUDNN_DATA_INT8 &&
                  (y == CUDNN_DATA_INT8 || y == CUDNN_DATA_FLOAT || y == CUDNN_DATA_INT32);
+    floats = floats && (d->compute == CUDNN_DATA_FLOAT || d->compute == CUDNN_DATA_DOUBLE || d->compute == x);
+    bytes = bytes && d->compute == CUDNN_DATA_INT32;
     return floats || bytes ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
 }
 

@@ -100,7 +100,7 @@ int wrap_cudnnBackendSetAttribute(void *descriptor, int name, int type, long lon
     if (!elements)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (!count && name == CUDNN_ATTR_ENGINECFG_KNOB_CHOICES)
-        return CUDNN_STATUS_SUCCESS; /* how cudnn-frontend chooses nothing of an engine without knobs */
+        return CUDNN_STATUS_SUCCESS; /* how cudnn-frontend chooses nothing of an engine's knobs */
     if (count < 1 || count > r->most)
         return CUDNN_STATUS_BAD_PARAM_OUT_OF_BOUND;
     if (name == CUDNN_ATTR_VARIANT_PACK_OVERRIDE_SHAPES || name == CUDNN_ATTR_VARIANT_PACK_OVERRIDE_STRIDES)

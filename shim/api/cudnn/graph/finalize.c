@@ -102,6 +102,37 @@ static int serves(const struct graph_body *graph)
     return graph->plan->open || !cumu_mu_has("mudnnHostMatmul") ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
 }
 
+/* Programs that try an engine's configurations one by one find one: its only knob has one value. */
+enum { KNOB = CUDNN_KNOB_TYPE_KERNEL_CFG };
+static int put_knob(struct graph_body *engine)
+{
+    const int type = KNOB;
+    struct graph_body *info = graph_body_new(CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR);
+    int r = info && graph_put(info, CUDNN_ATTR_KNOB_INFO_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &type)
+                ? CUDNN_STATUS_SUCCESS
+                : CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    r = r ? r : put_integer(info, CUDNN_ATTR_KNOB_INFO_MINIMUM_VALUE, 0);
+    r = r ? r : put_integer(info, CUDNN_ATTR_KNOB_INFO_MAXIMUM_VALUE, 0);
+    r = r ? r : put_integer(info, CUDNN_ATTR_KNOB_INFO_STRIDE, 1);
+    if (!r) {
+        info->ready = true;
+        r = put_body(engine, CUDNN_ATTR_ENGINE_KNOB_INFO, info);
+    }
+    graph_body_drop(info);
+    return r;
+}
+
+static int check_knobs(const struct graph_attr *choices)
+{
+    for (int64_t i = 0; choices && i < choices->count; i++) {
+        const struct graph_body *c = ((struct graph_body **)choices->data)[i];
+        if (graph_integer(c, CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, -1) != KNOB ||
+            graph_integer(c, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, -1) != 0)
+            return CUDNN_STATUS_NOT_SUPPORTED;
+    }
+    return CUDNN_STATUS_SUCCESS;
+}
+
 static int finalize_engine(struct graph_body *b)
 {
     int64_t index = graph_integer(b, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, 0);
@@ -111,7 +142,8 @@ static int finalize_engine(struct graph_body *b)
     const int note = CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API;
     if (!graph_put(b, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, 1, &note))
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
-    return serves(graph_member(b, CUDNN_ATTR_ENGINE_OPERATION_GRAPH));
+    int r = put_knob(b);
+    return r ? r : serves(graph_member(b, CUDNN_ATTR_ENGINE_OPERATION_GRAPH));
 }
 
 static int finalize_config(struct graph_body *b)
@@ -119,8 +151,9 @@ static int finalize_config(struct graph_body *b)
     const struct graph_body *engine = graph_member(b, CUDNN_ATTR_ENGINECFG_ENGINE);
     const struct graph_body *graph = graph_member(engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
     int32_t shared = 0;
-    if (graph_find(b, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES))
-        return CUDNN_STATUS_NOT_SUPPORTED; /* the engine has no knobs */
+    int r = check_knobs(graph_find(b, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES));
+    if (r)
+        return r;
     if (!graph_put(b, CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED, CUDNN_TYPE_INT32, 1, &shared))
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     return put_integer(b, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, (int64_t)graph->plan->workspace);

@@ -101,7 +101,7 @@ static struct graph_tensor describe(const struct graph_body *b, const struct gra
     t.ragged_unit = graph_integer(b, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_MULTIPLIER, 0);
     int64_t order = graph_integer(b, CUDNN_ATTR_TENSOR_REORDERING_MODE, CUDNN_TENSOR_REORDERING_NONE);
     t.swizzled = order == CUDNN_TENSOR_REORDERING_F8_128x4;
-    t.odd = order != CUDNN_TENSOR_REORDERING_NONE && !t.swizzled;
+    t.odd |= order != CUDNN_TENSOR_REORDERING_NONE && !t.swizzled;
     if (constant) {
         t.constant = constant_of(t.t.type, constant->data);
         /* narrow types' bits are nobody's numbers here */

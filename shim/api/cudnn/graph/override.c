@@ -55,11 +55,11 @@ int graph_check_overrides(const struct graph_body *pack)
     for (int64_t i = 0; i < uids->count; i++) {
         const struct graph_list *d = (struct graph_list *)shapes->data + i, *s = (struct graph_list *)strides->data + i;
         int64_t count = 1, last = 0;
-        DNN_BAD_UNLESS(d->n == s->n && d->n > 0);
+        DNN_BAD_UNLESS(d->n > 0);
         for (int k = 0; k < d->n; k++) {
-            DNN_BAD_UNLESS(d->v[k] > 0 && s->v[k] >= 0);
-            if (d->v[k] >= most || s->v[k] >= most || (count *= d->v[k]) >= most ||
-                (last += (d->v[k] - 1) * s->v[k]) >= most)
+            const int64_t step = d->n == s->n ? s->v[k] : 0;
+            DNN_BAD_UNLESS(d->v[k] > 0 && step >= 0);
+            if (d->v[k] >= most || step >= most || (count *= d->v[k]) >= most || (last += (d->v[k] - 1) * step) >= most)
                 return CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
         }
         for (int64_t k = 0; k < i; k++)
@@ -69,6 +69,8 @@ int graph_check_overrides(const struct graph_body *pack)
     return CUDNN_STATUS_SUCCESS;
 }
 
+/* Strides of another number than the dimensions are not the tensor's: it keeps its own. So cudnn-frontend's tests give
+ * those of three dimensions for ragged tensors of four. */
 bool graph_override(const struct graph_body *pack, struct graph_tensor *t)
 {
     const struct graph_attr *uids = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_OVERRIDE_UNIQUE_IDS);
@@ -79,9 +81,11 @@ bool graph_override(const struct graph_body *pack, struct graph_tensor *t)
             (struct graph_list *)graph_find(pack, CUDNN_ATTR_VARIANT_PACK_OVERRIDE_SHAPES)->data + i;
         const struct graph_list *s =
             (struct graph_list *)graph_find(pack, CUDNN_ATTR_VARIANT_PACK_OVERRIDE_STRIDES)->data + i;
+        t->odd |= d->n != s->n && d->n != t->t.n;
         t->t.n = (int)d->n;
         memcpy(t->t.dim, d->v, sizeof d->v);
-        memcpy(t->t.stride, s->v, sizeof s->v);
+        if (d->n == s->n)
+            memcpy(t->t.stride, s->v, sizeof s->v);
         return true;
     }
     return false;

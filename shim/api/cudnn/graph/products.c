@@ -37,6 +37,10 @@ static int join_groups(struct mudnn_tensor *x, struct mudnn_tensor *f, struct mu
 static int describe_convolution(const struct graph_node *n, const struct mudnn_tensor *x, const struct mudnn_tensor *f,
                                 const struct mudnn_tensor *y, struct mudnn_convolution *c)
 {
+    const int sums = n->compute; /* of eight bits nothing is summed up */
+    if (sums != CUDNN_DATA_FLOAT && sums != CUDNN_DATA_DOUBLE && sums != CUDNN_DATA_INT32 && sums != CUDNN_DATA_HALF &&
+        sums != CUDNN_DATA_BFLOAT16)
+        return CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE;
     DNN_BAD_UNLESS(x->n == n->spatial + 2 && f->n == x->n && y->n == x->n);
     DNN_BAD_UNLESS(x->dim[1] % f->dim[1] == 0 && y->dim[0] == x->dim[0] && y->dim[1] == f->dim[0]);
     *c = (struct mudnn_convolution){.spatial = n->spatial,
