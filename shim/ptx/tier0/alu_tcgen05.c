@@ -76,8 +76,8 @@ static void read_descriptor(struct job *j)
     j->ka = (j->wide ? 3 : 2) * lir_tile_per_chunk(j->fa);
     j->k = j->ka << j->sparse;
     j->blocks = j->wide ? j->x->p[2] / 2 * 3 : j->x->p[2];
-    if (j->x->p[0] & LIR_TC_A_TENSOR && (j->fa == LIR_TILE_E2M3 || j->fa == LIR_TILE_E3M2 || j->fa == LIR_TILE_E2M1))
-        refuse(j->w, j->i, "elements of 6 or 4 bits of an A in tensor memory are not supported");
+    if (j->x->p[0] & LIR_TC_A_TENSOR && (j->fa == LIR_TILE_E2M3 || j->fa == LIR_TILE_E3M2))
+        refuse(j->w, j->i, "elements of 6 bits of an A in tensor memory are not supported");
     if (lir_tile_per_chunk(j->fb) != lir_tile_per_chunk(j->fa))
         refuse(j->w, j->i, "instruction descriptor: types of two widths");
     if ((d >> 15 & 1 && !has_majors(j->fa)) || (d >> 16 & 1 && !has_majors(j->fb)))
@@ -152,6 +152,17 @@ static void find_columns(const struct job *j, struct t0_tensor *t, uint8_t *colu
             column += lir_mx_kept(bits, c, metadata(j, t, r, c), column);
 }
 
+/* Elements of 4 bits have a byte each in tensor memory, of which they are bits 2 to 5, as in the registers of mma: by
+ * Triton's test of it on devices (test_tcgen05_mma_scaled_lhs_tmem). The ISA has that in figures only. */
+static void widen_padded(f32 *out, const u32 *cells_of, unsigned n)
+{
+    uint8_t v[64];
+    memcpy(v, cells_of, n);
+    for (unsigned e = 0; e < n; e++)
+        v[e] = v[e] >> 2 & 15;
+    widen_bytes(LIR_TILE_E2M1, out, v, n);
+}
+
 /* A of one block: from its shared memory or its tensor memory. */
 static void read_a(const struct job *j, struct scratch *s, unsigned rank, struct t0_tensor *t)
 {
@@ -165,9 +176,13 @@ static void read_a(const struct job *j, struct scratch *s, unsigned rank, struct
     }
     const u32 address = word_of(j, LIR_TC_A);
     const unsigned chunks = j->ka / per_chunk(j->fa);
-    for (unsigned r = 0; r < j->m; r++)
-        widen_chunks(j->fa, s->a + r * j->ka, (const uint8_t *)cells(j, t, address, lane_of(j, r, NULL), 0, 4 * chunks),
-                     chunks);
+    for (unsigned r = 0; r < j->m; r++) {
+        const u32 *from = cells(j, t, address, lane_of(j, r, NULL), 0, 4 * chunks);
+        if (j->fa == LIR_TILE_E2M1)
+            widen_padded(s->a + r * j->ka, from, j->ka);
+        else
+            widen_chunks(j->fa, s->a + r * j->ka, (const uint8_t *)from, chunks);
+    }
 }
 
 static unsigned shift_of(const struct job *j) { return j->zero >> 56 & 63; }
