@@ -136,7 +136,7 @@ static double tolerance(int t)
     }
 }
 /* The number that the type holds for v: bounds, whole numbers. */
-static num held(num v, int t)
+static inline num held(num v, int t)
 {
     double r = creal(v);
     if (t == I8)

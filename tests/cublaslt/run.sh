@@ -5,7 +5,7 @@ set -eu
 here=$(dirname "$0")
 types=$here/../../mapping/types
 
-for t in matmul rest; do
+for t in matmul scaled rest; do
     "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -I"$here" -I"$B/gen" -o "$tmp/$t" "$here/$t.c" \
         "$B/lib/cumu/facade/libcublasLt.so.12" "$B/lib/cumu/facade/libcublas.so.12" \
         "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -lm

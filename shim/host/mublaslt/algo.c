@@ -29,6 +29,11 @@ static bool sixteen(int type) { return type == MUSA_R_16F || type == MUSA_R_16BF
 
 enum lt_work lt_work_of(struct lt_types t)
 {
+    if (t.a == MUSA_R_4F_E2M1 && t.b == MUSA_R_4F_E2M1) /* with block scales */
+        return t.c == t.d && (sixteen(t.d) || t.d == MUSA_R_32F) && t.compute == MUBLAS_COMPUTE_32F &&
+                       t.scale == MUSA_R_32F
+                   ? LT_S
+                   : LT_NONE;
     if (eight(t.a) && eight(t.b)) { /* c is d, or of sixteen bits where d has eight */
         bool wide = t.a == MUSA_R_8F_E5M2 && t.b == MUSA_R_8F_E5M2;
         bool five = t.a == MUSA_R_8F_E5M2 || t.b == MUSA_R_8F_E5M2;
@@ -128,11 +133,11 @@ mublasStatus_t lt_check(const struct mublasLtMatmulDesc *desc, const struct mubl
     if ((tb ? b->cols : b->rows) != k || d->rows != m || d->cols != n || c->rows != m || c->cols != n)
         return MUBLAS_STATUS_INVALID_VALUE;
     bool vectors = desc->pointers >= MUBLASLT_POINTER_MODE_DEVICE_VECTOR;
-    bool scales = desc->a_mode || desc->b_mode || desc->c_mode || desc->d_mode || desc->aux_mode || desc->out_mode;
-    if (desc->op[2] != MUBLAS_OP_N || desc->fill != MUBLAS_FILL_MODE_FULL || scales || desc->out_scale ||
+    if (desc->op[2] != MUBLAS_OP_N || desc->fill != MUBLAS_FILL_MODE_FULL ||
         (lt_complex(d->type) && (vectors || d->order > MUBLASLT_ORDER_ROW)))
         return MUBLAS_STATUS_NOT_IMPLEMENTED;
-    return check_epilogue(desc, d, *work);
+    mublasStatus_t r = check_epilogue(desc, d, *work);
+    return r ? r : lt_check_scales(desc, a, b, d, work);
 }
 
 /* ---- the algorithm ----------------------------------------------------------------------------- */

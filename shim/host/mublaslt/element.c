@@ -23,6 +23,8 @@ size_t lt_size(int type)
     }
 }
 
+bool lt_packed(int type) { return type == MUSA_R_4F_E2M1; }
+
 bool lt_complex(int type) { return type == MUSA_C_8I || type == MUSA_C_32F || type == MUSA_C_64F; }
 
 /* The composite orders: groups of 32 columns, ld elements apart; what a tile of one looks like differs. */
@@ -43,7 +45,9 @@ size_t lt_place(const struct mublasLtMatrixLayout *l, size_t row, size_t column)
 bool lt_layout_good(const struct mublasLtMatrixLayout *l)
 {
     uint64_t lines = l->order == MUBLASLT_ORDER_ROW ? l->cols : l->rows, width = 1;
-    if (!lt_size(l->type) || l->order < MUBLASLT_ORDER_COL || l->order > MUBLASLT_ORDER_COL32_2R_4R4)
+    if (lt_packed(l->type) ? l->ld % 2 || l->order > MUBLASLT_ORDER_ROW : !lt_size(l->type))
+        return false;
+    if (l->order < MUBLASLT_ORDER_COL || l->order > MUBLASLT_ORDER_COL32_2R_4R4)
         return false;
     if (l->rows > INT32_MAX || l->cols > INT32_MAX)
         return false;
@@ -60,8 +64,12 @@ const void *lt_member(const void *at, const struct mublasLtMatrixLayout *l, int 
 {
     if (at && l->mode == MUBLASLT_BATCH_MODE_POINTER_ARRAY)
         return maths_member(((const void *const *)at)[i]);
-    return at ? (const char *)at + (int64_t)lt_size(l->type) * l->stride * i : NULL;
+    const int64_t bytes = lt_packed(l->type) ? l->stride / 2 : (int64_t)lt_size(l->type) * l->stride;
+    return at ? (const char *)at + bytes * i : NULL;
 }
+
+static const float of_four[] = {0,    0.5f,  1,  1.5f,  2,  3,  4,  6, /* e2m1 */
+                                -0.f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
 
 #define EACH(T, value) \
     do { \
@@ -77,6 +85,10 @@ void lt_load(double *to, const void *from, int type, size_t first, size_t step, 
     case MUSA_R_16BF: EACH(unsigned short, bf16_to_f32(x[i * step])); break;
     case MUSA_R_8F_E4M3: EACH(unsigned char, maths_from_e4m3(x[i * step])); break;
     case MUSA_R_8F_E5M2: EACH(unsigned char, maths_from_e5m2(x[i * step])); break;
+    case MUSA_R_4F_E2M1:
+        for (size_t i = 0, at = first; i < n; i++, at += step)
+            to[i] = of_four[((const unsigned char *)from)[at / 2] >> at % 2 * 4 & 15];
+        break;
     case MUSA_R_8I: EACH(signed char, x[i * step]); break;
     case MUSA_R_32I: EACH(int, x[i * step]); break;
     case MUSA_R_64F: EACH(double, x[i * step]); break;

@@ -27,8 +27,9 @@ static void narrow(void *to, const double *from, enum lt_work work, size_t n)
     lt_store(to, from, work == LT_S || work == LT_C ? MUSA_R_32F : MUSA_R_64F, 0, 1, n);
 }
 
-/* A copy without gaps, line after line; the composite orders become columns. */
-static bool copy(struct view *v, const struct mublasLtMatrixLayout *l, V at, enum lt_work work, bool conjugate)
+/* A copy without gaps, line after line; the composite orders become columns. rows_k: k is the index of rows. */
+static bool copy(struct view *v, const struct mublasLtMatrixLayout *l, V at, enum lt_work work, bool conjugate,
+                 const struct lt_scales *scales, bool rows_k)
 {
     bool down = l->order != MUBLASLT_ORDER_ROW;
     size_t lines = down ? l->cols : l->rows, n = down ? l->rows : l->cols, parts = lt_complex(l->type) ? 2 : 1;
@@ -39,6 +40,8 @@ static bool copy(struct view *v, const struct mublasLtMatrixLayout *l, V at, enu
         lt_load_line(line, at, l, down, i, n);
         for (size_t p = 0; conjugate && p < n; p++)
             line[2 * p + 1] = -line[2 * p + 1];
+        if (scales->at)
+            lt_scale_line(line, scales, down == rows_k, i, n);
         narrow(to + size * n * i, line, work, n * parts);
     }
     bool good = to && line;
@@ -49,14 +52,16 @@ static bool copy(struct view *v, const struct mublasLtMatrixLayout *l, V at, enu
 }
 
 /* swap: the whole product is computed transposed. */
-static bool view(struct view *v, const struct mublasLtMatrixLayout *l, V at, int op, enum lt_work work, bool swap)
+static bool view(struct view *v, const struct mublasLtMatrixLayout *l, V at, int op, const struct lt_call *call,
+                 bool of_b, bool swap)
 {
+    enum lt_work work = call->work;
     bool row = l->order == MUBLASLT_ORDER_ROW, transposed = (op != MUBLAS_OP_N) ^ row ^ swap;
     bool conjugate = op == MUBLAS_OP_C && lt_complex(l->type), in_copy = conjugate && !transposed;
     *v = (struct view){at, (int)l->ld, transposed ? conjugate ? 'C' : 'T' : 'N', NULL};
     if (l->type == native[work] && l->order <= MUBLASLT_ORDER_ROW && !in_copy)
         return true;
-    return copy(v, l, at, work, in_copy);
+    return copy(v, l, at, work, in_copy, &call->scales[of_b], (op == MUBLAS_OP_N) == of_b);
 }
 
 /* ---- scalars ----------------------------------------------------------------------------------- */
@@ -103,8 +108,8 @@ static void one(const struct lt_call *call, int i)
     int k = (int)(desc->op[0] == MUBLAS_OP_N ? call->la.cols : call->la.rows);
     bool direct = call->ld.type == native[work] && call->ld.order <= MUBLASLT_ORDER_ROW &&
                   desc->pointers <= MUBLASLT_POINTER_MODE_DEVICE;
-    if (!view(&a, &call->la, lt_member(call->a, &call->la, i), desc->op[0], work, swap) ||
-        !view(&b, &call->lb, lt_member(call->b, &call->lb, i), desc->op[1], work, swap))
+    if (!view(&a, &call->la, lt_member(call->a, &call->la, i), desc->op[0], call, false, swap) ||
+        !view(&b, &call->lb, lt_member(call->b, &call->lb, i), desc->op[1], call, true, swap))
         goto out;
     if (direct) {
         scalar(alpha, call->alpha_at ? call->alpha_at : &call->alpha, desc->scale, desc->a_scale, desc->b_scale);
@@ -202,7 +207,8 @@ mublasStatus_t mublasLtMatmul(mublasLtHandle_t handle, mublasLtMatmulDesc_t desc
     if (m == 0 || n == 0)
         return MUBLAS_STATUS_SUCCESS;
     enum { WITH_AUX = 128, WITH_BIAS = 4 | 16 | 256 | 512 };
-    if (!d || (k > 0 && (!a || !b)) || (!c && !no_beta) || (desc->epilogue & WITH_AUX && !desc->aux) ||
+    bool unscaled = (desc->a_mode && !desc->a_scale) || (desc->b_mode && !desc->b_scale);
+    if (!d || unscaled || (k > 0 && (!a || !b)) || (!c && !no_beta) || (desc->epilogue & WITH_AUX && !desc->aux) ||
         (desc->epilogue & WITH_BIAS && !desc->bias))
         return MUBLAS_STATUS_INVALID_POINTER;
     if (!aligned(a, a_layout) || !aligned(b, b_layout) || !aligned(c, c_layout) || !aligned(d, d_layout))
@@ -215,6 +221,11 @@ mublasStatus_t mublasLtMatmul(mublasLtHandle_t handle, mublasLtMatmulDesc_t desc
     for (size_t i = 0; i < sizeof place / sizeof *place; i++)
         *place[i] = maths_operand(*place[i]);
     call.d = maths_operand(d);
+    if (lt_scaled(desc)) {
+        call.scales[0] = (struct lt_scales){desc->a_mode, maths_operand(desc->a_scale), (size_t)m, (size_t)k};
+        call.scales[1] = (struct lt_scales){desc->b_mode, maths_operand(desc->b_scale), (size_t)n, (size_t)k};
+        call.desc.a_scale = call.desc.b_scale = NULL;
+    }
     call.desc.bias = maths_operand(desc->bias);
     call.desc.aux = maths_operand(desc->aux);
     return lt_submit(stream, run, &call, sizeof call, 8 * m * n * (k + 1) * d_layout->batch);

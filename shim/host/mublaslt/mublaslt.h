@@ -73,7 +73,8 @@ bool lt_layout_good(const struct mublasLtMatrixLayout *l); /* known type and ord
 int lt_bias_type(const struct mublasLtMatmulDesc *desc, int c_type, int d_type);
 int lt_aux_type(const struct mublasLtMatmulDesc *desc, int d_type);
 
-size_t lt_size(int type); /* of an element; 0: not a type that is known here */
+size_t lt_size(int type); /* of an element; 0: not a type that is known here, or two elements in a byte */
+bool lt_packed(int type); /* two elements in a byte, of real matrices in the plain orders, that are read only */
 bool lt_complex(int type);
 /* Place of element (row, column). */
 size_t lt_place(const struct mublasLtMatrixLayout *l, size_t row, size_t column);
@@ -91,6 +92,19 @@ int lt_real(int type); /* of the parts of a complex number */
 /* Batch member i; with layouts of addresses, the address there. */
 const void *lt_member(const void *at, const struct mublasLtMatrixLayout *l, int i);
 
+/* Scales of a factor by vectors or blocks of its elements. at NULL: it has none. */
+struct lt_scales {
+    int mode;
+    const void *at;
+    size_t rows, k; /* of op(a), columns of op(b) */
+};
+bool lt_scaled(const struct mublasLtMatmulDesc *desc); /* by more than a scalar for a factor */
+mublasStatus_t lt_check_scales(const struct mublasLtMatmulDesc *desc, const struct mublasLtMatrixLayout *a,
+                               const struct mublasLtMatrixLayout *b, const struct mublasLtMatrixLayout *d,
+                               enum lt_work *work);
+/* Scales n elements of a line: those along k of a row, or those of all rows at one k. */
+void lt_scale_line(double *line, const struct lt_scales *s, bool along_k, size_t index, size_t n);
+
 /* One product with its epilogue. alpha, beta: where the scalars are when it runs. */
 struct lt_call {
     struct mublasLtMatmulDesc desc;
@@ -105,6 +119,7 @@ struct lt_call {
         unsigned short h;
     } alpha, beta;
     enum lt_work work;
+    struct lt_scales scales[2]; /* of a and b; those of one number are in the description */
 };
 bool lt_algo_made(const mublasLtMatmulAlgo_t *algo);
 mublasStatus_t lt_submit(musaStream_t stream, void (*run)(const void *call), const void *call, size_t size,

@@ -78,7 +78,7 @@ static bool take(struct operand *o, const struct transform *t, const struct mubl
         return false;
     *r = MUBLAS_STATUS_NOT_IMPLEMENTED;
     o->layout = *l;
-    return lt_complex(l->type) == lt_complex(t->layout.type) && !l->plane;
+    return lt_complex(l->type) == lt_complex(t->layout.type) && !l->plane && !lt_packed(l->type);
 }
 
 mublasStatus_t mublasLtMatrixTransform(mublasLtHandle_t handle, mublasLtMatrixTransformDesc_t desc, const void *alpha,
@@ -96,7 +96,8 @@ mublasStatus_t mublasLtMatrixTransform(mublasLtHandle_t handle, mublasLtMatrixTr
     const void *factor[] = {alpha, beta}, *at[] = {a, b};
     const struct mublasLtMatrixLayout *layout[] = {a_layout, b_layout};
     bool device = desc->pointers == MUBLASLT_POINTER_MODE_DEVICE;
-    if (!lt_size(desc->scale) || lt_complex(desc->scale) != lt_complex(c_layout->type) || c_layout->plane)
+    if (!lt_size(desc->scale) || lt_complex(desc->scale) != lt_complex(c_layout->type) || c_layout->plane ||
+        lt_packed(c_layout->type))
         return MUBLAS_STATUS_NOT_IMPLEMENTED;
     for (int i = 0; i < 2; i++) {
         struct operand *o = &t.in[i];
