@@ -50,8 +50,10 @@ enum { LANES = 8, AHEAD = 4 };
 typedef float vector __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float))));
 typedef int32_t lane_bits __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float))));
 
+#define GREATER(a, b) ((vector)(((lane_bits)(a) & ((a) > (b))) | ((lane_bits)(b) & ~((a) > (b)))))
+
 /* The greatest of n numbers and `least`; a NaN where there is one. The vectors are written out, as the compiler makes
- * none of a maximum whose order it must keep. */
+ * none of a maximum whose order it must keep; rows are short, so that the last steps count. */
 REAL_VECTOR static float greatest(const float *v, int64_t n, float least)
 {
     vector most[AHEAD];
@@ -63,50 +65,73 @@ REAL_VECTOR static float greatest(const float *v, int64_t n, float least)
     for (; i + AHEAD * LANES <= n; i += AHEAD * LANES)
         for (int a = 0; a < AHEAD; a++) {
             const vector next = *(const vector *)(v + i + a * LANES);
-            const lane_bits more = next > most[a];
-            most[a] = (vector)(((lane_bits)next & more) | ((lane_bits)most[a] & ~more));
+            most[a] = GREATER(next, most[a]);
             nan |= next != next;
         }
+    for (; i + LANES <= n; i += LANES) {
+        const vector next = *(const vector *)(v + i);
+        most[0] = GREATER(next, most[0]);
+        nan |= next != next;
+    }
     for (; i < n; i++) {
         least = v[i] > least ? v[i] : least;
         any |= v[i] != v[i];
     }
-    for (int k = 0; k < LANES; k++)
+    most[0] = GREATER(most[0], most[1]);
+    most[2] = GREATER(most[2], most[3]);
+    most[0] = GREATER(most[0], most[2]);
+    for (int k = 0; k < LANES; k++) {
         any |= nan[k];
-    for (int k = 0; k < AHEAD * LANES; k++)
-        least = most[k / LANES][k % LANES] > least ? most[k / LANES][k % LANES] : least;
+        least = most[0][k] > least ? most[0][k] : least;
+    }
     return any ? NAN : least;
 }
 
 /* to[i] = exp(from[i] - most), 0 where that is no normal number any more; their sum, of vectors of sums that are short
  * enough to keep their digits. The exponential is real_exp of numbers that are not above 0; a NaN stays one. */
-REAL_VECTOR static double exponentiate(float *to, const float *from, int64_t n, float most)
-{
-    enum { SHORT = 128 * LANES };
-    const float magic = 12582912.0f;
-    double sum = 0;
-    for (int64_t i = 0; i < n;) {
-        vector some = {0};
-        const int64_t end = n - i < SHORT ? n : i + SHORT;
-        for (; i + LANES <= end; i += LANES) {
-            const vector x = *(const vector *)(from + i) - most, shifted = x * 1.44269504088896341f + magic;
-            const vector whole = shifted - magic, r = (x - whole * 0.693359375f) - whole * -2.12194440e-4f;
-            const lane_bits power = ((lane_bits)shifted << 23) + 0x3f800000;
-            vector e = r * (1 / 720.0f) + 1 / 120.0f;
-            e = ((((e * r + 1 / 24.0f) * r + 1 / 6.0f) * r + 0.5f) * r + 1) * r + 1;
-            e = (vector)((lane_bits)(e * (vector)power) & ~(x < -87.0f));
-            *(vector *)(to + i) = e;
-            some += e;
-        }
-        for (; i < end; i++) {
-            float x = from[i] - most, e = real_exp(x);
-            to[i] = x < -87.0f ? 0 : e;
-            some[0] += to[i];
-        }
-        for (int k = 0; k < LANES; k++)
-            sum += (double)some[k];
+#define EXPONENTIATE(NAME, BYTES, TARGET) \
+    TARGET static double NAME(float *to, const float *from, int64_t n, float most) \
+    { \
+        enum { WIDE = (BYTES) / sizeof(float), SHORT = 128 * WIDE }; \
+        typedef float vec __attribute__((vector_size(BYTES), aligned(sizeof(float)))); \
+        typedef int32_t ints __attribute__((vector_size(BYTES), aligned(sizeof(float)))); \
+        const float magic = 12582912.0f; \
+        double sum = 0; \
+        for (int64_t i = 0; i < n;) { \
+            vec some = {0}; \
+            const int64_t end = n - i < SHORT ? n : i + SHORT; \
+            for (; i + WIDE <= end; i += WIDE) { \
+                const vec x = *(const vec *)(from + i) - most, shifted = x * 1.44269504088896341f + magic; \
+                const vec whole = shifted - magic, r = (x - whole * 0.693359375f) - whole * -2.12194440e-4f; \
+                const ints power = ((ints)shifted << 23) + 0x3f800000; \
+                vec e = r * (1 / 720.0f) + 1 / 120.0f; \
+                e = ((((e * r + 1 / 24.0f) * r + 1 / 6.0f) * r + 0.5f) * r + 1) * r + 1; \
+                e = (vec)((ints)(e * (vec)power) & ~(x < -87.0f)); \
+                *(vec *)(to + i) = e; \
+                some += e; \
+            } \
+            for (; i < end; i++) { \
+                float x = from[i] - most, e = real_exp(x); \
+                to[i] = x < -87.0f ? 0 : e; \
+                some[0] += to[i]; \
+            } \
+            for (int k = 0; k < WIDE; k++) \
+                sum += (double)some[k]; \
+        } \
+        return sum; \
     }
-    return sum;
+EXPONENTIATE(exponentiate_narrow, 32, REAL_NARROW)
+#ifdef REAL_WIDE
+EXPONENTIATE(exponentiate_wide, 64, REAL_WIDE)
+#endif
+
+static double exponentiate(float *to, const float *from, int64_t n, float most)
+{
+#ifdef REAL_WIDE
+    if (__builtin_cpu_supports("x86-64-v4"))
+        return exponentiate_wide(to, from, n, most);
+#endif
+    return exponentiate_narrow(to, from, n, most);
 }
 
 REAL_VECTOR static void scale_row(float *v, int64_t n, float by)
