@@ -159,7 +159,7 @@ static const struct {
     {"b32 u32 s32 f16x2 f32", "ld.global.v2.f32 {%r0, X}, [%d0]"},
     {"b32 u32 s32 f16x2 f32", "st.global.v2.u32 [%d0], {%r0, X}"},
     {"b32 f32", "st.global.v2.b32 [%d0], {X, %f0}"},
-    {"b32 u32 s32 b64 u64 s64", "ld.shared.b32 %r0, [X]"},
+    {"b8 u8 s8 b16 u16 s16 b32 u32 s32 b64 u64 s64", "ld.shared.b32 %r0, [X]"},
     {"b32 f16x2", "atom.global.v2.add.noftz.f16x2 {X, Y}, [%d0], {%r0, %r1}"},
     {"b8 u8 s8 b16 u16 s16 b32 u32 s32 b64 u64 s64", "mbarrier.init.shared.b64 [X], 1"},
     {"b64 u64 s64", "mbarrier.arrive.shared.b64 X, [%r0]"},

@@ -88,6 +88,19 @@ static void expand_reference(struct ptx_parser *p, struct ptx_instr *in)
     *o = (struct ptx_opnd){.kind = PTX_O_ADDR, .reg = reg, .sym = -1};
 }
 
+/* An address in a register that is narrower than those of the state space is extended by zeros, as the ISA has it of
+ * ld. Of a tensor map it is the first of a list. */
+void ptx_extend_address(struct ptx_parser *p, const struct ptx_instr *in, struct ptx_opnd *o, unsigned type)
+{
+    if (o->kind == PTX_O_VEC && o->n)
+        o = &p->f->opnd[o->first];
+    if (o->kind != PTX_O_ADDR || o->reg < 0 || o->sym >= 0)
+        return;
+    const unsigned size = ptx_type_size(p->f->reg[o->reg].type);
+    if (size && size < ptx_type_size(type))
+        o->reg = ptx_put_convert(p, in, type, size == 1 ? PTX_U8 : size == 2 ? PTX_U16 : PTX_U32, o->reg);
+}
+
 /* ---- addresses of 32 bits in local and constant memory (LLVM's short pointers) and of a kernel's parameters ----
  * Windows of these spaces begin at 0 here, so that an address there is a generic one, of 64 bits. A short one is its
  * lower half. What is meant is the address with that lower half that is nearest to some place in the same window:
@@ -162,6 +175,10 @@ static void expand_short_addresses(struct ptx_parser *p, struct ptx_instr *in)
     case PTX_OP_CVTA:
         if (size == 8 && is_short_space(in->space) && !(in->flags & PTX_F_TO) && p->f->reg[o->reg].widened)
             *o = ptx_reg_opnd(widen(p, in, in->space, ptx_put_convert(p, in, PTX_U32, PTX_U64, o->reg)));
+        return;
+    case PTX_OP_ISSPACEP:
+        if (size == 4)
+            o->reg = ptx_put_convert(p, in, PTX_U64, PTX_U32, o->reg);
         return;
     case PTX_OP_LD:
     case PTX_OP_ST:

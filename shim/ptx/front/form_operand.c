@@ -197,14 +197,27 @@ static bool has_coordinates(const struct ptx_opcode *oc, const struct ptx_func *
     return is_even(f, v, texture && oc->is_array);
 }
 
+/* Few instructions take no address in a register of less than 32 bits. */
+static bool takes_narrow(const struct ptx_opcode *oc, const char *at, unsigned size)
+{
+    if (is_named(oc, "cp.async.bulk") && *at == 's')
+        return size != 2;
+    return !is_named(oc, "wmma") && !is_named(oc, "tcgen05") && !is_named(oc, "multimem") &&
+           !(!oc->nspace && (is_named(oc, "ldmatrix") || is_named(oc, "stmatrix"))) &&
+           !(at == oc->operands && (is_named(oc, "st.async") || is_named(oc, "red.async")));
+}
+
 /* A register as an address; those of tensor memory have 32 bits, of which tcgen05.mma takes no integers, and those of
  * tensor maps are not checked. */
-static bool has_base(const struct ptx_func *f, const struct ptx_opnd *o, char letter)
+static bool has_base(const struct ptx_opcode *oc, const struct ptx_func *f, const struct ptx_opnd *o, const char *at)
 {
+    const char letter = *at;
     const struct ptx_opnd *base = o->kind == PTX_O_VEC ? &f->opnd[o->first] : o;
     const unsigned type = type_of(f, base), kind = ptx_type_kind(type);
-    if (base->reg < 0 || letter == 'e')
+    if (base->reg < 0)
         return true;
+    if (letter == 'e')
+        return ptx_type_size(type) <= 8;
     if (base != o && letter != 'x' && letter != 'y')
         return true;
     switch (letter) {
@@ -213,7 +226,11 @@ static bool has_base(const struct ptx_func *f, const struct ptx_opnd *o, char le
     case 'c': return ptx_type_size(type) == NARROW && kind & (PTX_KIND_BITS | PTX_KIND_INTEGER | PTX_KIND_HALF);
     case 'A':
     case 'G': return ptx_type_size(type) == 8 && ptx_type_is_address(type);
-    default: return ptx_type_is_address(type);
+    default:
+        if (is_named(oc, "mbarrier") && !oc->nspace && ptx_type_size(type) == NARROW)
+            return false;
+        return ptx_type_is_address(type) &&
+               (ptx_type_size(type) >= NARROW || takes_narrow(oc, at, ptx_type_size(type)));
     }
 }
 
@@ -224,7 +241,7 @@ static bool fits_letter(const struct ptx_opcode *oc, const struct ptx_func *f, c
     const unsigned last = oc->ntype ? oc->type[oc->ntype - 1U] : PTX_NONE;
     const unsigned whole = PTX_KIND_BITS | PTX_KIND_INTEGER;
     const bool brackets = is_address(f, o);
-    if (brackets && (!has_base(f, o, *at) || !has_coordinates(oc, f, o, *at)))
+    if (brackets && (!has_base(oc, f, o, at) || !has_coordinates(oc, f, o, *at)))
         return false;
     if (o->kind == PTX_O_VEC && o->n == 1 &&
         !strchr("aAGsecCxywWTDfgq", *at)) /* {%r1} is %r1, as CUTLASS writes metadata */
@@ -284,9 +301,10 @@ static const char *skip_letters(const struct ptx_opcode *oc, const char *at, boo
     }
 }
 
-/* Why the operand, or with NULL the end of the operands, does not fit at *at, which goes on; NULL if it does. */
+/* Why the operand, or with NULL the end of the operands, does not fit at *at, which goes on; NULL if it does.
+ * *space: of an address. */
 const char *ptx_check_form_operand(const struct ptx_opcode *oc, const struct ptx_func *f, const struct ptx_opnd *o,
-                                   const char **at)
+                                   const char **at, unsigned *space)
 {
     bool optional = *at > oc->operands && memchr(oc->operands, '?', (size_t)(*at - oc->operands));
     *at = skip_letters(oc, *at, &optional);
@@ -299,5 +317,7 @@ const char *ptx_check_form_operand(const struct ptx_opcode *oc, const struct ptx
     const char *letter = (*at)++;
     if (!fits_letter(oc, f, o, letter))
         return "operand of the wrong kind";
+    if (strchr("aAGs", *letter))
+        *space = address_space(oc, letter);
     return fits_variable(oc, f, o, letter) ? NULL : ptx_foreign_space;
 }

@@ -72,9 +72,9 @@ int ptx_decode_check(const char *opcode, struct ptx_diag *diag);
 /* form.c: fails if the spelling is none of the forms that forms.def has of its name. */
 void ptx_check_form(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, struct ptx_opcode *oc);
 /* form_operand.c: why the operand, or with NULL the end of the operands, does not fit at *at of oc->operands, which
- * goes on; NULL if it does. */
+ * goes on; NULL if it does. *space: of an address. */
 const char *ptx_check_form_operand(const struct ptx_opcode *oc, const struct ptx_func *f, const struct ptx_opnd *o,
-                                   const char **at);
+                                   const char **at, unsigned *space);
 
 /* signature.c: whether a variable lies where an address in this state space means it; what is said of one that does
  * not. */
@@ -146,6 +146,8 @@ void ptx_check_together(struct ptx_parser *p, const struct ptx_tok *t, const str
 void ptx_read_call(struct ptx_parser *p, struct ptx_instr *in);
 /* expand.c: puts plain instructions in front of *in for what only its spelling holds. */
 void ptx_expand(struct ptx_parser *p, struct ptx_instr *in);
+/* The address *o of *in in a register of `type`, unless its own is as wide. */
+void ptx_extend_address(struct ptx_parser *p, const struct ptx_instr *in, struct ptx_opnd *o, unsigned type);
 /* A move in front of *in, without its guard. */
 struct ptx_instr *ptx_expand_move(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, struct ptx_opnd dst,
                                   struct ptx_opnd src);

@@ -397,6 +397,11 @@ static void read_instr(struct ptx_parser *p)
     in.guard = guard;
     in.guard_neg = neg;
     in.line = line;
+    const struct ptx_module *m = p->f->module;
+    if (in.op == PTX_OP_WMMA && (m->version_major > 6 || (m->version_major == 6 && m->version_minor >= 3)) &&
+        !strstr(in.opcode, ".aligned"))
+        ptx_fail(p->ctx, line, in.opcode, strlen(in.opcode),
+                 "wmma without .aligned, which PTX ISA 6.3 and later ask for");
     if (in.op == PTX_OP_CALL)
         ptx_read_call(p, &in);
     else

@@ -9,13 +9,21 @@ enum { EXACT, WIDER };
 static bool is_bits(unsigned type) { return type >= PTX_B8 && type <= PTX_B128; }
 static bool is_integer(unsigned type) { return type >= PTX_U8 && type <= PTX_S64; }
 
+/* ptxas does not hold registers against bf16 where f32 or ue8m0 is the other type. */
+static bool is_loose(const struct ptx_instr *in, unsigned have, unsigned type)
+{
+    const bool mixed = type == PTX_BF16 && in->type[0] == PTX_F32 && in->type[1] == PTX_BF16 && in->op != PTX_OP_CVT;
+    const bool scales = type == PTX_BF16X2 && (in->type[0] == PTX_UE8M0X2 || in->type[1] == PTX_UE8M0X2);
+    return mixed ? ptx_type_kind(have) == PTX_KIND_INTEGER : scales && have != PTX_PRED;
+}
+
 static void check_reg(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
                       const struct ptx_opnd *o, unsigned type, int how, bool is_dst)
 {
     char why[120];
     const unsigned have = p->f->reg[o->reg].type, size = ptx_type_size(type), got = ptx_type_size(have);
     const bool wider = how == WIDER && (!ptx_type_is_float(type) || is_bits(have));
-    if (!ptx_type_holds(have, type) || (wider ? got < size : got != size)) {
+    if ((!ptx_type_holds(have, type) && !is_loose(in, have, type)) || (wider ? got < size : got != size)) {
         snprintf(why, sizeof why, "register is .%s; expected .%s", ptx_type_name(have), ptx_type_name(type));
         ptx_bad_operand(p, t, in, why);
     }
@@ -268,7 +276,8 @@ static void check_named(struct ptx_parser *p, const struct ptx_tok *t, const str
 }
 
 /* Reads an operand as its letter of the opcode's signature says, and checks it. Addresses of 32 bits are legal in
- * state spaces that are small; in global and generic space they are not. */
+ * state spaces that are small, those of 16 and 8 everywhere but where short ones are halves of whole ones
+ * (expand.c). */
 static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, struct ptx_opnd *o)
 {
     struct ptx_tok t = p->lex.tok;
@@ -296,11 +305,13 @@ static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, str
             ptx_bad_operand(p, &t, in, "not a parameter of a call");
         if (o->reg >= 0 && !ptx_type_is_address(p->f->reg[o->reg].type))
             ptx_bad_operand(p, &t, in, "address register is no integer of at most 64 bits");
-        if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) < 4)
-            ptx_bad_operand(p, &t, in, "address register is narrower than 32 bits");
-        if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) == 4 &&
-            (in->space == PTX_SP_NONE || in->space == PTX_SP_GLOBAL))
+        const bool whole = in->space == PTX_SP_NONE || in->space == PTX_SP_GLOBAL;
+        if (whole && o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) == 4) /* a program of 32 bits, to ptxas */
             ptx_bad_operand(p, &t, in, "addresses in this state space have 64 bits");
+        if (whole || in->space == PTX_SP_SHARED)
+            ptx_extend_address(p, in, o, whole ? PTX_U64 : PTX_U32);
+        else if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) < 4)
+            ptx_bad_operand(p, &t, in, "address register is narrower than 32 bits");
         return;
     }
     check_operand(p, &t, in, o, c);
@@ -316,7 +327,7 @@ static void read_loose(struct ptx_parser *p, const struct ptx_opcode *oc, struct
     struct ptx_opnd rest[32];
     uint32_t n = 0;
     if (ptx_is(l, ';')) {
-        if ((why = ptx_check_form_operand(oc, p->f, NULL, &at)))
+        if ((why = ptx_check_form_operand(oc, p->f, NULL, &at, NULL)))
             ptx_bad_operand(p, &l->tok, in, why);
         return;
     }
@@ -327,8 +338,11 @@ static void read_loose(struct ptx_parser *p, const struct ptx_opcode *oc, struct
         struct ptx_opnd o;
         const struct ptx_tok t = l->tok;
         ptx_read_any(p, in, PTX_NONE, 0, &o);
-        if ((why = ptx_check_form_operand(oc, p->f, &o, &at)))
+        unsigned space = PTX_SP_NONE;
+        if ((why = ptx_check_form_operand(oc, p->f, &o, &at, &space)))
             ptx_bad_operand(p, &t, in, why);
+        if (in->op != PTX_OP_TCGEN05)
+            ptx_extend_address(p, in, &o, space == PTX_SP_GLOBAL ? PTX_U64 : PTX_U32);
         if (dst && in->ndst == 0) {
             in->dst[in->ndst++] = o;
             if (ptx_accept(l, '|'))
@@ -343,7 +357,7 @@ static void read_loose(struct ptx_parser *p, const struct ptx_opcode *oc, struct
             rest[n++] = o;
         }
     } while (ptx_accept(l, ','));
-    if ((why = ptx_check_form_operand(oc, p->f, NULL, &at)))
+    if ((why = ptx_check_form_operand(oc, p->f, NULL, &at, NULL)))
         ptx_bad_operand(p, &l->tok, in, why);
     if (n == 1)
         in->src[in->nsrc++] = rest[0];
