@@ -52,7 +52,7 @@ struct mudnn_pointwise {
     int mode;    /* mudnnPointwiseMode_t: the enumerators of cudnnPointwiseMode_t */
     bool from_y; /* backward of an activation: x is its result, not its argument */
     bool nan;    /* ReLU and its kin, minimum and maximum keep a NaN */
-    bool masked; /* of a softmax in pieces, whose row may have nothing that counts: -inf - -inf = -inf, 0 / 0 = 0 */
+    bool masked; /* of a softmax in pieces, whose row may have nothing that counts: x - -inf = -inf, 0 / 0 = 0 */
     double scale, alpha[2], beta;
     double low, high, slope; /* ReLU: bounds, and the slope below the lower one */
     double elu, softplus, swish;

@@ -34,7 +34,8 @@ struct mudnn_grouped {
  * more number of each row, which has no y. */
 struct mudnn_row_softmax {
     struct mudnn_operand x, y, stats, max, sum, sink;
-    bool log2; /* stats, and it alone, to the base 2 */
+    bool log2;                 /* stats, and it alone, to the base 2 */
+    struct mudnn_operand rows; /* or none: behind so many of each batch's, stats are -inf, whatever the sink */
 };
 
 /* What of the last two dimensions, rows and columns, is kept; all else becomes *fill. kv, q: lengths. */

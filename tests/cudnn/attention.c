@@ -60,6 +60,7 @@ static void unified(int type, bool lengths, bool paged, bool packed)
     double *o = calloc((size_t)count(&p.o), sizeof *o), *stats = calloc((size_t)count(&p.stats), sizeof *stats);
     desc d = create(KIND(OPERATION_SDPA_FWD)), softmax = create(KIND(OPERATION_SOFTMAX)), op[2], to;
     int ops = 0;
+    p.whole = true;
     expected(&p, o, stats);
     const bool two = own_softmax && upto(3) == 0; /* statistics to the base 2 */
     for (int i = 0; two && i < count(&p.stats); i++)

@@ -49,6 +49,7 @@ struct problem {
     double least;  /* what is masked becomes that, but beyond a length -inf */
     double *sinks; /* of each head, or NULL */
     double *max, *sum;
+    bool whole; /* one operation, of which rows beyond a length have no statistics even with a sink */
 };
 static inline void probabilities(const struct problem *p, int b, int h, int i, double *to, double *stats)
 {
@@ -71,7 +72,7 @@ static inline void probabilities(const struct problem *p, int b, int h, int i, d
     sum += p->sinks ? exp(p->sinks[h] - most) : 0;
     for (int j = 0; j < p->s.k; j++)
         to[j] = sum > 0 ? to[j] / sum : 0;
-    *stats = most + log(sum);
+    *stats = p->whole && p->lengths && i >= p->qlen[b] ? -INFINITY : most + log(sum);
     if (p->max) {
         int at = (b * p->s.h + h) * p->s.q + i;
         p->max[at] = most, p->sum[at] = sum;

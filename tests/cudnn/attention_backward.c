@@ -47,9 +47,16 @@ static void backward(int type)
     int shift = -p.shift;
     struct tensor dy = heads(type, s.b, s.h, s.q, s.d), dq = heads(type, s.b, s.h, s.q, s.d);
     struct tensor dk = heads(type, s.b, s.hk, s.k, s.d), dv = heads(type, s.b, s.hk, s.k, s.d);
-    double *want[3];
+    struct tensor sink = make(F32, 4, (int[]){1, s.h, 1, 1}, 0, false, false),
+                  dsink = make(F32, 4, sink.dim, 0, false, false);
+    double *want[3], dsinks[16] = {0};
+    p.sinks = upto(2) ? sink.v : NULL;
     expected_gradients(&p, &dy, false, want);
-    desc op[40], score = middle(50, F32, s, s.k), first = middle(49, F32, s, s.k),
+    for (int i = 0; p.sinks && i < s.b * s.h * s.q; i++)
+        for (int d = 0; d < s.d; d++)
+            dsinks[i / s.q % s.h] -= exp(sink.v[i / s.q % s.h] - p.stats.v[i]) * p.o.v[i * s.d + d] *
+                                     at4(&dy, i / s.q / s.h, i / s.q % s.h, i % s.q, d);
+    desc op[48], score = middle(50, F32, s, s.k), first = middle(49, F32, s, s.k),
                  dod = describe(11, type, 4, dy.dim, dy.stride, REAL);
     desc less = middle(70, F32, s, s.k), power = middle(71, F32, s, s.k), mul = middle(72, F32, s, s.d);
     desc dot = middle(73, F32, s, 1), dp = middle(74, F32, s, s.k), dp2 = middle(75, F32, s, s.k);
@@ -61,6 +68,13 @@ static void backward(int type)
     desc dvs = describe(80, F32, 4, full, NULL, VIRTUAL), dks = describe(81, F32, 4, full, NULL, VIRTUAL);
     op[n++] = apply(CUDNN_POINTWISE_MUL, dod, of(&p.o, 4), mul);
     op[n++] = reduce(CUDNN_REDUCE_TENSOR_ADD, mul, dot);
+    if (p.sinks) { /* the graph has the sign of cudnn-frontend's, and the result that of the gradient */
+        desc rest = middle(82, F32, s, 1), share = middle(83, F32, s, 1), all = middle(84, F32, s, 1);
+        op[n++] = apply(CUDNN_POINTWISE_SUB, of(&sink, 15), of(&p.stats, 5), rest);
+        op[n++] = apply(CUDNN_POINTWISE_EXP, rest, NULL, share);
+        op[n++] = apply(CUDNN_POINTWISE_MUL, share, dot, all);
+        op[n++] = reduce(CUDNN_REDUCE_TENSOR_ADD, all, of(&dsink, 16));
+    }
     op[n++] = product(of(&p.q, 1), turned(&p.k, 2), first, NULL, NULL, NULL);
     op[n++] = apply(CUDNN_POINTWISE_MUL, first, scalar_of(6, F32, 4), score);
     n += mask_pieces(&p, op + n, &score);
@@ -83,9 +97,11 @@ static void backward(int type)
     op[n++] = product(dst, of(&p.q, 1), dks, NULL, NULL, NULL);
     op[n++] = reduce(CUDNN_REDUCE_TENSOR_ADD, dks, of(&dk, 13));
     op[n++] = product(ds, of(&p.k, 2), of(&dq, 12), NULL, NULL, NULL);
-    void *at[] = {p.q.at, p.k.at, p.v.at, p.o.at, p.stats.at, &scale, p.bias.at,
-                  &least, dy.at,  dq.at,  dk.at,  dv.at,      &shift};
-    if (run_graph(n, op, 13, (int64_t[]){1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14, 9}, at)) {
+    void *at[] = {p.q.at, p.k.at, p.v.at, p.o.at, p.stats.at, &scale,  p.bias.at, &least,
+                  dy.at,  dq.at,  dk.at,  dv.at,  &shift,     sink.at, dsink.at};
+    if (run_graph(n, op, 15, (int64_t[]){1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14, 9, 15, 16}, at)) {
+        if (p.sinks)
+            same(&dsink, dsinks, 16, "the sinks' gradients");
         same(&dq, want[0], 16, "attention's gradient of q");
         same(&dk, want[1], 16, "attention's gradient of k");
         same(&dv, want[2], 16, "attention's gradient of v");
@@ -93,6 +109,7 @@ static void backward(int type)
     destroy_all();
     free(want[0]), free(want[1]), free(want[2]);
     drop_problem(&p);
+    drop(&sink), drop(&dsink);
     drop(&dy), drop(&dq), drop(&dk), drop(&dv);
 }
 

@@ -260,7 +260,9 @@ static inline bool same(const struct tensor *t, const double *want, double scale
     for (int i = 0; i < count(t) && good; i++) {
         double got = get(now, t->type, place(t, i)), far = fabs(got - want[i]);
         used[place(t, i)] = true;
-        good = isnan(want[i]) ? isnan(got) : far <= tolerance(t->type) * (fabs(want[i]) + scale) || got == want[i];
+        good = isnan(want[i])   ? isnan(got)
+               : isinf(want[i]) ? got == want[i]
+                                : far <= tolerance(t->type) * (fabs(want[i]) + scale);
         EXPECT(good, "%s: type %d, element %d of %d: %g, not %g", what, t->type, i, count(t), got, want[i]);
     }
     for (size_t i = 0; i < t->size && good; i++) {

@@ -87,7 +87,7 @@ static double relu_slope(const struct mudnn_pointwise *p, double x)
 }
 
 /* What of a softmax of nothing but -inf is: exponentials that are 0, and their share of a sum that is 0. */
-static double masked_difference(double a, double b) { return a == -INFINITY && b == -INFINITY ? a : a - b; }
+static double masked_difference(double a, double b) { return b == -INFINITY && a == a ? b : a - b; }
 static double masked_quotient(double a, double b) { return a == 0 && b == 0 ? 0 : a / b; }
 
 /* The mode's function of a row: a[i] becomes f(a[i], b[i], t[i]). False for a mode that is none. */

@@ -26,7 +26,7 @@ REAL_VECTOR static bool compute(int mode, bool masked, const float *x, const flo
     case MUDNN_POINTWISE_ADD: LOOP(u + v);
     case MUDNN_POINTWISE_SUB:
         if (masked) {
-            LOOP(u == -INFINITY && v == -INFINITY ? u : u - v);
+            LOOP(v == -INFINITY && u == u ? v : u - v);
         }
         LOOP(u - v);
     case MUDNN_POINTWISE_MUL: LOOP(u * v);

@@ -15,7 +15,14 @@ static void put_row(const struct mudnn_operand *o, const struct mudnn_tensor *sh
         dnn_put(o->at, o->t.type, dnn_row_place(&o->t, shape, row), v);
 }
 
-static double base_of(const struct mudnn_row_softmax *s) { return s->log2 ? M_LOG2E : 1; }
+/* The row's statistics of its logarithm. */
+static void put_stats(const struct mudnn_row_softmax *s, int64_t row, double v)
+{
+    const struct mudnn_tensor *x = &s->x.t;
+    if (s->rows.at && row % x->dim[x->n - 2] >= dnn_get(s->rows.at, s->rows.t.type, dnn_row_place(&s->rows.t, x, row)))
+        v = -INFINITY;
+    put_row(&s->stats, x, row, s->log2 ? v * M_LOG2E : v);
+}
 
 /* One row of `n` numbers, in v. */
 static void double_row(const struct mudnn_row_softmax *s, int64_t row, double *v, int64_t n)
@@ -41,7 +48,7 @@ static void double_row(const struct mudnn_row_softmax *s, int64_t row, double *v
     dnn_store(s->y.at, v, y->type, dnn_row_place(y, x, row), y->stride[y->n - 1], (size_t)n);
     put_row(&s->max, x, row, most);
     put_row(&s->sum, x, row, sum);
-    put_row(&s->stats, x, row, (from + log(sum)) * base_of(s));
+    put_stats(s, row, from + log(sum));
 }
 
 /* ---- rows of floats ---------------------------------------------------------------------------- */
@@ -159,7 +166,7 @@ static void float_row(const struct mudnn_row_softmax *s, int64_t row, float *v, 
         (void)dnn_narrow(s->y.at, v, y->type, to, (size_t)n);
     put_row(&s->max, x, row, (double)most);
     put_row(&s->sum, x, row, sum);
-    put_row(&s->stats, x, row, ((double)least + log(sum)) * base_of(s));
+    put_stats(s, row, (double)least + log(sum));
 }
 static bool is_of_floats(const struct mudnn_row_softmax *s)
 {

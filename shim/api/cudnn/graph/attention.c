@@ -22,11 +22,12 @@ int graph_softmax(struct graph_work *w)
                                   OPERAND(SOFTMAX_MAX_DESC),
                                   OPERAND(SOFTMAX_SUM_EXP_DESC),
                                   OPERAND(SOFTMAX_SINK_DESC),
-                                  w->n->way != 0};
+                                  w->n->way != 0,
+                                  graph_operand_of(w, GRAPH_OWN_OFFSETS)};
     struct mudnn_operand *const results[] = {&s.stats, &s.max, &s.sum};
     struct mudnn_tensor rows = s.x.t;
     rows.dim[rows.n - 1] = 1;
-    DNN_BAD_UNLESS(graph_alike(&s.y, &s.x.t) && of_rows(&s.sink, &s.x.t));
+    DNN_BAD_UNLESS(graph_alike(&s.y, &s.x.t) && of_rows(&s.sink, &s.x.t) && of_rows(&s.rows, &s.x.t));
     for (int i = 0; i < 3; i++)
         DNN_BAD_UNLESS(!results[i]->t.n || graph_alike(results[i], &rows));
     return w->at ? GRAPH_DONE(mu.mudnnHostRowSoftmax(w->stream, &s)) : CUDNN_STATUS_SUCCESS;
@@ -142,7 +143,7 @@ static int insert_graph(struct lowering *l, int from, const int64_t *dims)
 }
 
 /* Softmax, with what its own descriptor asks for where there is one. */
-static int normalise_rows(struct lowering *l, int from, int type, const int64_t *dims)
+static int normalise_rows(struct lowering *l, int from, int type, const int64_t *dims, int rows)
 {
     static const int names[] = {CUDNN_ATTR_OPERATION_SOFTMAX_STATS_DESC, CUDNN_ATTR_OPERATION_SOFTMAX_MAX_DESC,
                                 CUDNN_ATTR_OPERATION_SOFTMAX_SUM_EXP_DESC, CUDNN_ATTR_OPERATION_SOFTMAX_SINK_DESC};
@@ -162,6 +163,7 @@ static int normalise_rows(struct lowering *l, int from, int type, const int64_t 
     graph_set(n, CUDNN_ATTR_OPERATION_SOFTMAX_YDESC, to);
     for (int i = 0; i < 4; i++)
         graph_set(n, names[i], more[i]);
+    graph_set(n, GRAPH_OWN_OFFSETS, rows);
     return to;
 }
 
@@ -244,7 +246,7 @@ int graph_lower_attention(struct graph_plan *p, const struct graph_body *operati
     }
     score = insert_graph(&l, score, dims);
     score = mask_lengths(&l, score, rows, columns, dims);
-    score = normalise_rows(&l, score, type, dims);
+    score = normalise_rows(&l, score, type, dims, rows);
     score = drop_out(&l, score, type, dims);
     product(&l, score, v, o, rows, -1, columns);
     return l.status;

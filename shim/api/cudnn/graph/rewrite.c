@@ -99,6 +99,48 @@ static void mark_masked(struct graph_plan *p)
     }
 }
 
+/* ---- gradients of sinks ------------------------------------------------------------------------ */
+
+/* Is it what rows' statistics are subtracted from scores as? */
+static bool is_statistics(const struct graph_plan *p, int tensor, const struct graph_node *but)
+{
+    for (unsigned i = 0; i < p->nodes; i++) {
+        const struct graph_node *n = &p->node[i];
+        if (n != but && n->masked && is_pointwise(n, CUDNN_POINTWISE_SUB) &&
+            same_tensor(p, graph_operand(n, CUDNN_ATTR_OPERATION_POINTWISE_BDESC), tensor))
+            return true;
+    }
+    return false;
+}
+
+/* Attention's backward graph sums exp(sink - statistics) times the rows' sums of dO O, of which the gradient is the
+ * negative; cuDNN's engine gives the gradient (mapping/facts/cuda.md F11). */
+static void mend_sinks(struct graph_plan *p)
+{
+    for (unsigned i = 0; i < p->nodes; i++) {
+        struct graph_node *share = &p->node[i];
+        if (!is_pointwise(share, CUDNN_POINTWISE_MUL))
+            continue;
+        const int x = graph_operand(share, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
+        const int y = graph_operand(share, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
+        const struct graph_node *e = writer_of(p, x, CUDNN_ATTR_OPERATION_POINTWISE_YDESC), *difference, *sum = NULL;
+        for (unsigned k = 0; k < p->nodes; k++)
+            if (p->node[k].kind == CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR &&
+                same_tensor(p, graph_operand(&p->node[k], CUDNN_ATTR_OPERATION_REDUCTION_XDESC), y))
+                sum = &p->node[k];
+        if (!e || !is_pointwise(e, CUDNN_POINTWISE_EXP) || !sum || sum->mode != CUDNN_REDUCE_TENSOR_ADD)
+            continue;
+        difference = writer_of(p, graph_operand(e, CUDNN_ATTR_OPERATION_POINTWISE_XDESC),
+                               CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
+        if (!difference || !is_pointwise(difference, CUDNN_POINTWISE_SUB))
+            continue;
+        const int sink = graph_operand(difference, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
+        const int statistics = graph_operand(difference, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
+        if (sink >= 0 && p->tensor[sink].place == GRAPH_REAL && is_statistics(p, statistics, difference))
+            share->alpha = -share->alpha;
+    }
+}
+
 /* ---- products that are scaled ------------------------------------------------------------------- */
 
 static bool is_used_once(const struct graph_plan *p, int tensor, const struct graph_node *writer)
@@ -249,6 +291,7 @@ int graph_rewrite(struct graph_plan *p)
 {
     int r = CUDNN_STATUS_SUCCESS;
     mark_masked(p);
+    mend_sinks(p);
     scale_products(p);
     for (unsigned i = 0, all = p->tensors; !r && i < all; i++)
         if (p->tensor[i].ragged >= 0)

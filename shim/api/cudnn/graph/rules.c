@@ -256,6 +256,7 @@ static const struct graph_rule softmax[] = {
     MAYOUT(OPERATION_SOFTMAX_SUM_EXP_DESC),
     MAYIN(OPERATION_SOFTMAX_SINK_DESC),
     MAY(OPERATION_SOFTMAX_STATS_LOG2, BOOLEAN),
+    OWN(OFFSETS, GRAPH_INPUT), /* lengths: rows beyond have no statistics */
 };
 static const struct graph_rule band[] = {
     IN(OPERATION_DIAGONAL_BAND_MASK_XDESC),
