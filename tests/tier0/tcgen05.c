@@ -6,6 +6,10 @@
 #ifndef ROUNDS
 #define ROUNDS 10 /* of each kind */
 #endif
+#ifndef LEVELS
+#define LEVELS 3
+#endif
+static unsigned rounds = ROUNDS;
 static uint8_t shared[2][SMEM];
 
 enum { F16, BF16, TF32, E4M3, E5M2, E2M3, E3M2, E2M1, S8, U8, FP4 };
@@ -427,7 +431,7 @@ static void draw_layouts(struct product *p)
 static void kind(const char *name, const char *kind, unsigned low, unsigned high, unsigned scales, bool sparse, bool ws)
 {
     unsigned good = 0, tried = 0;
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    for (unsigned round = 0; round < rounds; round++) {
         struct product p = {
             .kind = kind, .scales = scales, .sparse = sparse, .ws = ws, .wide = scales % 3 == 0 && scales};
         const bool whole = low == S8, small = low == E4M3;
@@ -468,7 +472,7 @@ static void kind(const char *name, const char *kind, unsigned low, unsigned high
           good, tried);
 }
 
-int main(void)
+static void all(void)
 {
     for (unsigned way = 0; way < 4; way++) {
         const bool sparse = way & 1, ws = way & 2;
@@ -485,6 +489,18 @@ int main(void)
             continue;
         kind("mxf4, 96 along k", "mxf4.block_scale", FP4, FP4, 3, sparse, ws);
         kind("mxf4nvf4, 96 along k", "mxf4nvf4.block_scale.scale_vec::4X", FP4, FP4, 6, sparse, ws);
+    }
+}
+
+/* Then with the handlers of CPUs that have less. */
+int main(void)
+{
+    all();
+    rounds = 3;
+    for (unsigned level = 1; level <= LEVELS && (int)level <= t0_alu_level(); level += 2) {
+        printf("# level %u\n", level);
+        t0_alu_handlers_level(lir_table, (int)level);
+        all();
     }
     return t0t_done();
 }

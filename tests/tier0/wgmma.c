@@ -10,6 +10,9 @@
 #define ROUNDS 24 /* of each type */
 #endif
 enum { THREADS = 128, SMEM = 40960, META_AT = 512 /* of words */ };
+#ifndef LEVELS
+#define LEVELS 3
+#endif
 static uint8_t shared[SMEM];
 static uint32_t words[SMEM / 4 + 4096]; /* in: 128 x 4 words of A or metadata, 128 x 128 of sums, then shared memory */
 static uint32_t result[THREADS * 128];
@@ -375,13 +378,24 @@ static void again(void)
     check(true, "the same descriptors again");
 }
 
-int main(void)
+static void all(void)
 {
     for (unsigned a = 0; a < TYPES; a++)
         for (unsigned sparse = 0; sparse < 2; sparse++)
             type(a, sparse);
     type(B1, false);
+}
+
+int main(void)
+{
+    all();
     again();
+    for (unsigned level = 1; level <= LEVELS && (int)level <= t0_alu_level(); level += 2) {
+        printf("# level %u\n", level);
+        t0_alu_handlers_level(lir_table, (int)level);
+        all();
+    }
+    t0_alu_handlers(lir_table);
     expect_fault(
         "a descriptor outside shared memory",
         KERNEL(".reg .b32 %z<4>; mov.u64 %rd5, 0x3fff; "

@@ -189,11 +189,59 @@ static inline u32 across_k(const struct matrix *m, unsigned chunk, unsigned k)
     return chunk * 16 % m->span + chunk * 16 / m->span * of_chunk + k % rows * m->span + k / rows * of_rows;
 }
 
+/* Lines repeat by eight (or four), a stride further on, which does not change the bits that swizzles look at if it is
+ * whole 1024 bytes: the places of the first of them in at[line][chunk], where all are in shared memory. */
+enum { MOST_PERIOD = 8 };
+struct places {
+    u32 at[MOST_PERIOD][MOST_CHUNKS], period, stride;
+};
+static inline bool find_places(const struct matrix *m, struct places *p, unsigned lines, unsigned chunks, bool across)
+{
+    u32 most = 0;
+    p->period = across && m->by_four ? 4 : 8;
+    p->stride = !across ? m->stride : m->span == 16 ? m->lead : m->stride;
+    if (m->mask && p->stride % 1024 && lines > p->period)
+        return false;
+    for (unsigned l = 0; l < p->period && l < lines; l++)
+        for (unsigned c = 0; c < chunks; c++) {
+            const u32 at = m->start +
+                           (across ? across_k(m, 0, l) + across_k(m, c, 0) : along_k(m, l, 0) + along_k(m, 0, c));
+            p->at[l][c] = at ^ ((at - m->base) >> m->shift & m->mask);
+            most = most < (at | 127) ? at | 127 : most;
+        }
+    most += (lines - 1) / p->period * p->stride;
+    return most < m->w->shared_size && most < 0x40000;
+}
+
 /* Chunks of the lines of a matrix, which are rows, or with `across` columns: one after another to `raw`, or whether
  * they are there already. A chunk's place is the sum of what its line and its place in the line say. */
+typedef u64 bytes16 __attribute__((vector_size(16)));
+ALWAYS bool visit_places(const struct matrix *m, const struct places *p, uint8_t *raw, unsigned lines, unsigned chunks,
+                         bool copy)
+{
+    const uint8_t *from = m->window;
+    for (unsigned first = 0; first < lines; first += p->period, from += p->stride) {
+        bytes16 differ = {0, 0}, now, old;
+        for (unsigned l = 0; l < p->period && first + l < lines; l++)
+            for (unsigned c = 0; c < chunks; c++, raw += 16) {
+                memcpy(&now, from + p->at[l][c], 16);
+                if (copy) {
+                    memcpy(raw, &now, 16);
+                } else {
+                    memcpy(&old, raw, 16);
+                    differ |= now ^ old;
+                }
+            }
+        if (differ[0] | differ[1])
+            return false;
+    }
+    return true;
+}
 ALWAYS bool visit_chunks(const struct matrix *m, uint8_t *raw, unsigned lines, unsigned chunks, bool across, bool copy)
 {
-    typedef u64 bytes16 __attribute__((vector_size(16)));
+    struct places places;
+    if (find_places(m, &places, lines, chunks, across))
+        return visit_places(m, &places, raw, lines, chunks, copy);
     const struct matrix place = *m; /* stays in registers, as `raw` may be anything's bytes */
     u32 of_chunk[MOST_CHUNKS];
     for (unsigned c = 0; c < chunks; c++)

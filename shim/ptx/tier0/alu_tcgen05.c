@@ -369,6 +369,15 @@ static void rows_of(const struct job *j, struct scratch *s, unsigned rank, bool 
     const bool far = scaled && read_scales(j, of, t), by_element = far || (j->sparse && has_special(s->b, j->n * j->k));
     if (scaled && !by_element)
         scale(j, s->a, s->b, of);
+    if (!half && (!whole || in_place) && !by_element && j->m == 128 && !(j->x->p[0] & LIR_TC_MASK)) {
+        f32 *const to = (f32 *)cells(j, t, d, 0, 0, j->n);
+        cells(j, t, d, 127, 0, j->n);
+        for (unsigned r = 0; r < 128 && (!add || down != 1); r++)
+            for (unsigned c = 0; c < j->n; c++)
+                to[r * T0_TENSOR_COLUMNS + c] = add ? down * to[r * T0_TENSOR_COLUMNS + c] : 0;
+        multiply(scaled ? STEP_FLOAT : j->step, to, T0_TENSOR_COLUMNS, s->a, s->b, 128, j->n, j->k);
+        return;
+    }
     const unsigned each = j->m != 128 && (j->pair || j->ws) ? j->n * j->m / 128 : j->n; /* columns of one lane */
     for (unsigned r = 0; r < j->m; r++)
         for (unsigned c = 0; c < j->n; c += each) {
@@ -385,7 +394,7 @@ static void rows_of(const struct job *j, struct scratch *s, unsigned rank, bool 
     if (by_element)
         multiply_each(j, s, of);
     else
-        multiply(scaled ? STEP_FLOAT : j->step, s->sum, s->a, s->b, j->m, j->n, j->k);
+        multiply(scaled ? STEP_FLOAT : j->step, s->sum, j->n, s->a, s->b, j->m, j->n, j->k);
     for (unsigned r = 0; r < j->m; r++)
         for (unsigned c = 0; c < j->n; c += each) {
             unsigned column = c, lane = lane_of(j, r, &column);

@@ -95,68 +95,89 @@ ALWAYS f32xn canon(f32xn v)
     return (f32xn)(((s32xn)v & is_number) | (~is_number & 0x7fffffff));
 }
 
-/* Eight sums have names of their own, as compilers keep what is indexed in memory. */
+/* Sums have names of their own, as compilers keep what is indexed in memory: eight, or sixteen where there are 32
+ * registers, as two of these are begun while one takes four. */
 #define EACH_SUM(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
+#define EACH_OF_16(DO) EACH_SUM(DO) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
 
-/* sum[m][n] += a[m][k] * b[k][n]: two vectors of four rows, or one of eight. */
-ALWAYS void multiply_rows(enum step how, f32 *sum, const f32 *a, const f32 *b, unsigned n, unsigned k, unsigned vectors)
-{
+/* sum[m][n] += a[m][k] * b[k][n]: two vectors of four rows, or one of eight; NaNs are all one. by: sums from row to
+ * row. */
 #define ROW_OF(x) ((x) / vectors)
-#define AT(x) (sum + ROW_OF(x) * n + (x) % vectors * WIDTH)
+#define AT(x) (sum + ROW_OF(x) * by + (x) % vectors * WIDTH)
 #define LOAD(x) f32xn s##x = load(AT(x));
 #define STEP(x) s##x = step(how, splat(a[ROW_OF(x) * k + kk]), (x) % vectors ? second : first, s##x);
-#define STORE(x) store(AT(x), s##x);
+#define STORE(x) store(AT(x), how == STEP_PAIRS ? s##x : canon(s##x));
+ALWAYS void multiply_rows(enum step how, f32 *sum, unsigned by, const f32 *a, const f32 *b, unsigned n, unsigned k,
+                          unsigned vectors)
+{
     EACH_SUM(LOAD)
     for (unsigned kk = 0; kk < k; kk++) {
         const f32xn first = load(b + kk * n), second = vectors == 2 ? load(b + kk * n + WIDTH) : first;
         EACH_SUM(STEP)
     }
     EACH_SUM(STORE)
+}
+/* Two vectors of eight rows. */
+ALWAYS void multiply_eight_rows(enum step how, f32 *sum, unsigned by, const f32 *a, const f32 *b, unsigned n,
+                                unsigned k)
+{
+    enum { vectors = 2 };
+#if T0_LEVEL >= 4
+    EACH_OF_16(LOAD)
+    for (unsigned kk = 0; kk < k; kk++) {
+        const f32xn first = load(b + kk * n), second = load(b + kk * n + WIDTH);
+        EACH_OF_16(STEP)
+    }
+    EACH_OF_16(STORE)
+#else
+    multiply_rows(how, sum, by, a, b, n, k, vectors);
+    multiply_rows(how, sum + 4 * by, by, a + 4 * k, b, n, k, vectors);
+#endif
+}
 #undef ROW_OF
 #undef AT
 #undef LOAD
 #undef STEP
 #undef STORE
-}
 
 /* The eight columns that wider vectors leave. */
-ALWAYS void multiply_eight(enum step how, f32 *sum, const f32 *a, const f32 *b, unsigned n, unsigned k)
+ALWAYS void multiply_eight(enum step how, f32 *sum, unsigned by, const f32 *a, const f32 *b, unsigned n, unsigned k)
 {
     for (unsigned r = 0; r < 8; r++)
         for (unsigned kk = 0; kk < k; kk++)
             for (unsigned c = 0; c < 8; c++) {
-                f32 *to = &sum[r * n + c];
+                f32 *to = &sum[r * by + c];
                 const u32 x = f32_bits(a[r * k + kk]), y = f32_bits(b[kk * n + c]);
                 if (how == STEP_PAIRS)
                     *to = f32_from(f32_bits(*to) + (u32)((int16_t)x * (int16_t)y) +
                                    (u32)((int16_t)(x >> 16) * (int16_t)(y >> 16)));
                 else /* what may be fused is exact */
-                    *to += a[r * k + kk] * b[kk * n + c];
+                    *to = f32_canon(*to + a[r * k + kk] * b[kk * n + c]);
             }
 }
 
-ALWAYS void multiply_by(enum step how, f32 *sum, const f32 *a, const f32 *b, unsigned m, unsigned n, unsigned k)
+ALWAYS void multiply_by(enum step how, f32 *sum, unsigned by, const f32 *a, const f32 *b, unsigned m, unsigned n,
+                        unsigned k)
 {
     for (unsigned i = 0; i < m; i += 8) {
         unsigned j = 0;
-        for (; j + 2 * WIDTH <= n; j += 2 * WIDTH) {
-            multiply_rows(how, sum + i * n + j, a + i * k, b + j, n, k, 2);
-            multiply_rows(how, sum + (i + 4) * n + j, a + (i + 4) * k, b + j, n, k, 2);
-        }
+        for (; j + 2 * WIDTH <= n; j += 2 * WIDTH)
+            multiply_eight_rows(how, sum + i * by + j, by, a + i * k, b + j, n, k);
         for (; j + WIDTH <= n; j += WIDTH)
-            multiply_rows(how, sum + i * n + j, a + i * k, b + j, n, k, 1);
+            multiply_rows(how, sum + i * by + j, by, a + i * k, b + j, n, k, 1);
         if (j < n)
-            multiply_eight(how, sum + i * n + j, a + i * k, b + j, n, k);
+            multiply_eight(how, sum + i * by + j, by, a + i * k, b + j, n, k);
     }
 }
 
 /* m and n are multiples of 8; k counts 32 bits of a factor. */
-static inline void multiply(enum step how, f32 *sum, const f32 *a, const f32 *b, unsigned m, unsigned n, unsigned k)
+static inline void multiply(enum step how, f32 *sum, unsigned by, const f32 *a, const f32 *b, unsigned m, unsigned n,
+                            unsigned k)
 {
     switch (how) {
-    case STEP_EXACT: multiply_by(STEP_EXACT, sum, a, b, m, n, k); break;
-    case STEP_FLOAT: multiply_by(STEP_FLOAT, sum, a, b, m, n, k); break;
-    case STEP_PAIRS: multiply_by(STEP_PAIRS, sum, a, b, m, n, k); break;
+    case STEP_EXACT: multiply_by(STEP_EXACT, sum, by, a, b, m, n, k); break;
+    case STEP_FLOAT: multiply_by(STEP_FLOAT, sum, by, a, b, m, n, k); break;
+    case STEP_PAIRS: multiply_by(STEP_PAIRS, sum, by, a, b, m, n, k); break;
     }
 }
 
@@ -169,19 +190,33 @@ ALWAYS void multiply_lanes_by(enum step how, f32 *const *to, const f32 *const *f
 {
     /* The sums x of a time: vectors of a register, registers of both halves, groups of four columns, as many as fit. */
     enum { VECTORS = 32 / WIDTH, HALVES = VECTORS < 4 ? 2 : 1, GROUPS = 8 / (VECTORS * HALVES) };
+    unsigned c = 0;
 #define HALF_OF(x) ((x) / VECTORS % HALVES + half)
 #define GROUP_OF(x) ((x) / (VECTORS * HALVES))
 #define LANE_OF(x) ((x) % VECTORS * WIDTH)
-#define SUM_OF(x) (c / 8 * 4 + (c / 4 + GROUP_OF(x)) % 2 + 2 * HALF_OF(x))
+#define SUM_OF(x) ((c / 4 + GROUP_OF(x)) / 2 * 4 + (c / 4 + GROUP_OF(x)) % 2 + 2 * HALF_OF(x))
 #define LOAD(x) f32xn s##x = load(from[SUM_OF(x)] + LANE_OF(x));
 #define STORE(x) store(to[SUM_OF(x)] + LANE_OF(x), how == STEP_PAIRS ? s##x : canon(s##x));
-#define STEP(x) s##x = step(how, load(line + HALF_OF(x) * LIR_LANES + LANE_OF(x)), GROUP_OF(x) ? second : first, s##x);
-    for (unsigned c = 0; c < n; c += 4 * GROUPS)
+#define STEP(x) s##x = step(how, load(line + HALF_OF(x) * LIR_LANES + LANE_OF(x)), group##x, s##x);
+#define GROUP(x) const f32xn group##x = repeat_four(four + 4 * GROUP_OF(x));
+#if T0_LEVEL >= 4
+    for (; c + 16 <= n; c += 16) {
+        const unsigned half = 0;
+        EACH_OF_16(LOAD)
+        for (unsigned kk = 0; kk < k; kk++) {
+            const f32 *four = b + kk * n + c, *line = quads + 2 * kk * LIR_LANES;
+            EACH_OF_16(GROUP)
+            EACH_OF_16(STEP)
+        }
+        EACH_OF_16(STORE)
+    }
+#endif
+    for (; c < n; c += 4 * GROUPS)
         for (unsigned half = 0; half < 2; half += HALVES) {
             EACH_SUM(LOAD)
             for (unsigned kk = 0; kk < k; kk++) {
                 const f32 *four = b + kk * n + c, *line = quads + 2 * kk * LIR_LANES;
-                const f32xn first = repeat_four(four), second = GROUPS == 2 ? repeat_four(four + 4) : first;
+                EACH_SUM(GROUP)
                 EACH_SUM(STEP)
             }
             EACH_SUM(STORE)
@@ -191,6 +226,7 @@ ALWAYS void multiply_lanes_by(enum step how, f32 *const *to, const f32 *const *f
 #undef LANE_OF
 #undef SUM_OF
 #undef LOAD
+#undef GROUP
 #undef STEP
 #undef STORE
 }

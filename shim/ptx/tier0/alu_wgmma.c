@@ -202,11 +202,11 @@ HANDLER(WGMMA)
     const f32 *from[128];
     f32 *to[128];
     struct scratch *s = t0_scratch(w, i);
-    struct matrix mb = open_matrix(w, i, t0_tile_u64(w, x, rb, lane), false), ma = mb;
+    struct matrix mb = open_matrix(w, i, t0_tile_u64(w, x, rb, lane), false), ma;
     w->at = i;
     if (a_regs)
         collect(w, x, ra, s->raw);
-    else
+    else /* where A is in registers nobody looks at it */
         ma = open_matrix(w, i, t0_tile_u64(w, x, ra, lane), false);
     const bool direct = MASK == ~0u && (fd == LIR_TILE_F32 || adds_in_place(x, pairs));
     if (direct)
