@@ -147,6 +147,7 @@ static void graphs(void)
     execute(plan, 3, uids, places);
     IS(cudnnBackendExecute(handle, plan, pack_of(3, uids, places, NULL)), BAD);
     IS(cudnnBackendExecute(handle, plan, pack_of(2, uids, places, at[2])), BAD);
+    IS(cudnnBackendExecute(handle, plan, pack_of(3, uids, (void *[]){at[0], (char *)at[1] + 2, &one}, at[2])), 2003);
     IS(cudnnBackendExecute(handle, plan, g) == 0, 0);
     IS(cudnnBackendExecute(handle, g, plan) == 0, 0);
     desc pack = create(KIND(VARIANT_PACK));

@@ -75,6 +75,7 @@ int wrap_cudnnActivationForward(void *handle, void *act, const void *alpha, void
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(dnn_is(DNN_ACTIVATION, a) && alpha && beta && xt && yt && x_at && y_at && dnn_same_shape(xt, yt));
     DNN_BAD_UNLESS(dnn_same_type(x, y));
+    DNN_ALIGNED(xt->type, x_at, y_at);
     if (a->mode == CUDNN_ACTIVATION_IDENTITY)
         return CUDNN_STATUS_NOT_SUPPORTED; /* cuDNN has it for cudnnConvolutionBiasActivationForward alone */
     describe(&p, a, dnn_scalar(alpha, yt->type), dnn_scalar(beta, yt->type));
@@ -95,6 +96,9 @@ int wrap_cudnnActivationBackward(void *handle, void *act, const void *alpha, voi
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(dnn_is(DNN_ACTIVATION, a) && alpha && beta && yt && dyt && xt && dxt && dy_at && dx_at);
     DNN_BAD_UNLESS(dnn_same_shape(yt, dyt) && dnn_same_shape(yt, dxt) && dnn_same_shape(yt, xt));
+    if (dyt->type != yt->type || dxt->type != yt->type || xt->type != yt->type)
+        return CUDNN_STATUS_NOT_SUPPORTED;
+    DNN_ALIGNED(yt->type, y_at, dy_at, x_at, dx_at);
     if (a->mode == CUDNN_ACTIVATION_IDENTITY)
         return CUDNN_STATUS_NOT_SUPPORTED;
     describe(&p, a, dnn_scalar(alpha, dxt->type), dnn_scalar(beta, dxt->type));
@@ -149,6 +153,10 @@ int wrap_cudnnOpTensor(void *handle, void *desc, const void *alpha1, void *a, co
     DNN_BAD_UNLESS(dnn_is(DNN_OP_TENSOR, d) && at && ct && alpha1 && beta && a_at && c_at && dnn_serves(at, ct));
     bool one = d->op == CUDNN_OP_TENSOR_SQRT || d->op == CUDNN_OP_TENSOR_NOT;
     DNN_BAD_UNLESS(one || (bt && alpha2 && b_at && dnn_serves(bt, ct)));
+    DNN_ALIGNED(at->type, a_at);
+    DNN_ALIGNED(ct->type, c_at);
+    if (!one)
+        DNN_ALIGNED(bt->type, b_at);
     if (d->op == CUDNN_OP_TENSOR_NOT)
         return CUDNN_STATUS_NOT_SUPPORTED;
     struct mudnn_pointwise p = {.mode = op_modes[d->op],
@@ -171,6 +179,8 @@ static int move(void *handle, const char *symbol, const void *alpha, const struc
 {
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(alpha && beta && x && y && x_at && y_at && (broadcast ? dnn_serves(x, y) : dnn_same_shape(x, y)));
+    DNN_ALIGNED(x->type, x_at);
+    DNN_ALIGNED(y->type, y_at);
     struct mudnn_pointwise p = {.mode = CUDNN_POINTWISE_IDENTITY,
                                 .scale = dnn_scalar(alpha, y->type),
                                 .alpha = {1, 0},
@@ -218,6 +228,7 @@ int wrap_cudnnSetTensor(void *handle, void *y, void *y_at, const void *value)
     const unsigned char *numbers = value;
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(t && y_at && value);
+    DNN_ALIGNED(t->type, y_at);
     for (int i = 1; i < t->vector; i++)
         if (t->vector != 4 || numbers[i] != numbers[0])
             return CUDNN_STATUS_NOT_SUPPORTED;

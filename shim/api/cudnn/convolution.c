@@ -334,6 +334,9 @@ int wrap_cudnnConvolutionForward(void *handle, const void *alpha, void *x, const
     if (r)
         return r;
     DNN_BAD_UNLESS(alpha && beta && x_at && w_at && y_at);
+    DNN_ALIGNED(c.x.type, x_at);
+    DNN_ALIGNED(c.w.type, w_at);
+    DNN_ALIGNED(c.y.type, y_at);
     return dnn_done(mu.mudnnHostConvolutionForward(dnn_stream(handle), &c, dnn_scalar(alpha, c.y.type), x_at, w_at,
                                                    dnn_scalar(beta, c.y.type), y_at, NULL),
                     "cudnnConvolutionForward");
@@ -348,6 +351,9 @@ int wrap_cudnnConvolutionBackwardData(void *handle, const void *alpha, void *w, 
     if (r)
         return r;
     DNN_BAD_UNLESS(alpha && beta && x_at && w_at && y_at);
+    DNN_ALIGNED(c.x.type, x_at);
+    DNN_ALIGNED(c.w.type, w_at);
+    DNN_ALIGNED(c.y.type, y_at);
     return dnn_done(mu.mudnnHostConvolutionBackwardData(dnn_stream(handle), &c, dnn_scalar(alpha, c.x.type), w_at, y_at,
                                                         dnn_scalar(beta, c.x.type), x_at),
                     "cudnnConvolutionBackwardData");
@@ -362,6 +368,9 @@ int wrap_cudnnConvolutionBackwardFilter(void *handle, const void *alpha, void *x
     if (r)
         return r;
     DNN_BAD_UNLESS(alpha && beta && x_at && w_at && y_at);
+    DNN_ALIGNED(c.x.type, x_at);
+    DNN_ALIGNED(c.w.type, w_at);
+    DNN_ALIGNED(c.y.type, y_at);
     return dnn_done(mu.mudnnHostConvolutionBackwardFilter(dnn_stream(handle), &c, dnn_scalar(alpha, c.w.type), x_at,
                                                           y_at, dnn_scalar(beta, c.w.type), w_at),
                     "cudnnConvolutionBackwardFilter");
@@ -380,6 +389,11 @@ int wrap_cudnnConvolutionBiasActivationForward(void *handle, const void *alpha1,
     if (r)
         return r;
     DNN_BAD_UNLESS(alpha1 && alpha2 && x_at && w_at && y_at && zt && bt && bias_at && dnn_is(DNN_ACTIVATION, a));
+    DNN_ALIGNED(c.x.type, x_at);
+    DNN_ALIGNED(c.w.type, w_at);
+    DNN_ALIGNED(c.y.type, y_at);
+    DNN_ALIGNED(zt->type, z_at);
+    DNN_ALIGNED(bt->type, bias_at);
     double scale = dnn_scalar(alpha2, c.y.type);
     DNN_BAD_UNLESS(dnn_same_shape(zt, &c.y) && (z_at || scale == 0));
     DNN_BAD_UNLESS(dnn_serves(bt, &c.y) && bt->dim[1] == c.y.dim[1]);
@@ -401,7 +415,8 @@ int wrap_cudnnConvolutionBackwardBias(void *handle, const void *alpha, void *y, 
 {
     const struct mudnn_tensor *yt = dnn_tensor_of(DNN_TENSOR, y), *bt = dnn_tensor_of(DNN_TENSOR, b);
     DNN_HANDLE_OR_LEAVE(handle);
-    DNN_BAD_UNLESS(yt && bt && alpha && beta && y_at && b_at && dnn_serves(bt, yt));
+    DNN_BAD_UNLESS(yt && bt && alpha && beta && y_at && b_at && bt->type == yt->type && dnn_serves(bt, yt));
+    DNN_ALIGNED(yt->type, y_at, b_at);
     for (int i = 0; i < bt->n; i++)
         DNN_BAD_UNLESS(bt->dim[i] == (i == 1 ? yt->dim[1] : 1));
     struct mudnn_reduction r = {.operation = MUDNN_REDUCE_TENSOR_ADD,

@@ -116,6 +116,23 @@ int dnn_destroy(enum dnn_kind kind, void *object);
             return CUDNN_STATUS_BAD_PARAM; \
     } while (0)
 
+size_t dnn_size(int type); /* bytes of a number, 0 of a type that is unknown */
+/* Do all begin where numbers of the type may? NULL does. */
+static inline bool dnn_aligned(int type, unsigned n, const void *const at[])
+{
+    uintptr_t bits = 0;
+    for (unsigned i = 0; i < n; i++)
+        bits |= (uintptr_t)at[i];
+    return !dnn_size(type) || bits % dnn_size(type) == 0;
+}
+/* Numbers of a type that lie across what the type may lie at. */
+#define DNN_ALIGNED(type, ...) \
+    do { \
+        const void *const all_[] = {__VA_ARGS__}; \
+        if (!dnn_aligned(type, sizeof all_ / sizeof *all_, all_)) \
+            return CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER; \
+    } while (0)
+
 static inline musaStream_t dnn_stream(const void *handle)
 {
     return (musaStream_t)((const struct dnn_handle *)handle)->stream;
@@ -136,8 +153,7 @@ static inline bool dnn_same_type(const void *a, const void *b)
 {
     return ((const struct dnn_tensor *)a)->given == ((const struct dnn_tensor *)b)->given;
 }
-/* Bytes of a number of a type, 0 of one that is unknown; the type that vectors consist of, and how many. */
-size_t dnn_size(int type);
+/* The type that vectors consist of, and how many. */
 int dnn_plain_type(int type, int *vector);
 bool dnn_same_shape(const struct mudnn_tensor *a, const struct mudnn_tensor *b);
 /* Are there n dimensions in their order, without gaps? More of 1 may follow: PyTorch makes all its tensors' five. */

@@ -50,6 +50,7 @@ static int start(void *handle, bool spatial, const void *desc, const void *alpha
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(dnn_is(DNN_LRN, d) && alpha && beta && xt && ot && x_at && out_at && dnn_same_shape(xt, ot));
     DNN_BAD_UNLESS(xt->type == ot->type && (!dy_at || (dyt && dnn_same_shape(xt, dyt) && dyt->type == xt->type)));
+    DNN_ALIGNED(xt->type, x_at, out_at, dy_at);
     bool floats = xt->type == CUDNN_DATA_FLOAT || xt->type == CUDNN_DATA_DOUBLE || xt->type == CUDNN_DATA_HALF ||
                   xt->type == CUDNN_DATA_BFLOAT16;
     if (xt->n < 4 || xt->n > 5 || !floats)
@@ -88,7 +89,9 @@ int wrap_cudnnLRNCrossChannelBackward(void *handle, void *d, int mode, const voi
                                       void *dx, void *dx_at)
 {
     const struct mudnn_tensor *yt = dnn_tensor_of(DNN_TENSOR, y), *xt = dnn_tensor_of(DNN_TENSOR, x);
-    DNN_BAD_UNLESS(mode == CUDNN_LRN_CROSS_CHANNEL_DIM1 && y_at && dy_at && yt && xt && dnn_same_shape(yt, xt));
+    DNN_BAD_UNLESS(mode == CUDNN_LRN_CROSS_CHANNEL_DIM1 && y_at && dy_at && yt && xt && dnn_same_shape(yt, xt) &&
+                   yt->type == xt->type);
+    DNN_ALIGNED(yt->type, y_at);
     return start(handle, false, d, alpha, x, x_at, NULL, dy, dy_at, beta, dx, dx_at, NULL,
                  "cudnnLRNCrossChannelBackward");
 }

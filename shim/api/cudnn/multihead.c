@@ -193,6 +193,7 @@ int wrap_cudnnMultiHeadAttnForward(void *handle, void *desc, int only, const int
     if (r)
         return r;
     DNN_BAD_UNLESS(lo && hi && q_length && k_length && q_at && k_at && v_at && out);
+    DNN_ALIGNED(m.s.type, q_at, k_at, v_at, out, residual, weights);
     DNN_BAD_UNLESS(only < m.q.dim[0] && (only < 0 || !m.training) && (!residual || m.s.q == mudnn_heads_out(&m.s)));
     DNN_BAD_UNLESS(!m.training || ((m.rate == 0 || m.state) && (m.rate_after == 0 || m.state_after)));
     m.way = MUDNN_HEADS_WAY_FORWARD;
@@ -216,6 +217,7 @@ int wrap_cudnnMultiHeadAttnBackwardData(void *handle, void *desc, const int *lo,
     if (r)
         return r;
     DNN_BAD_UNLESS(lo && hi && q_length && k_length && dout && dq && dk && dv && q_at && k_at && v_at);
+    DNN_ALIGNED(m.s.type, dout, dq, dk, dv, q_at, k_at, v_at, weights);
     m.way = MUDNN_HEADS_WAY_DATA;
     m.q_length = q_length, m.k_length = k_length;
     m.dout = dout, m.dq = dq, m.dk = dk, m.dv = dv;
@@ -235,6 +237,7 @@ int wrap_cudnnMultiHeadAttnBackwardWeights(void *handle, void *desc, int mode, v
     if (r)
         return r;
     DNN_BAD_UNLESS((unsigned)mode <= CUDNN_WGRAD_MODE_SET && q_at && k_at && v_at && dout);
+    DNN_ALIGNED(m.s.type, q_at, k_at, v_at, dout, weights, dweights);
     DNN_BAD_UNLESS(dweights || !weight_bytes(desc));
     m.way = MUDNN_HEADS_WAY_WEIGHTS;
     m.add = mode == CUDNN_WGRAD_MODE_ADD;

@@ -39,15 +39,14 @@ static int begin(struct mudnn_norm *n, void *handle, int mode, const void *x, co
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS((unsigned)mode <= CUDNN_BATCHNORM_SPATIAL_PERSISTENT && xt && st && epsilon >= 0);
     struct mudnn_tensor want = features(xt, mode);
-    DNN_BAD_UNLESS(dnn_same_shape(&want, st));
+    DNN_BAD_UNLESS(dnn_same_shape(&want, st) && want.type == st->type);
     *n = (struct mudnn_norm){.x = *xt, .s = want, .alpha_s = 1, .epsilon = epsilon};
-    n->s.type = st->type;
     return CUDNN_STATUS_SUCCESS;
 }
 static bool fits(struct mudnn_tensor *to, const struct mudnn_norm *n, const void *d)
 {
     const struct mudnn_tensor *t = dnn_tensor_of(DNN_TENSOR, d);
-    if (!t || !dnn_same_shape(t, &n->x))
+    if (!t || !dnn_same_shape(t, &n->x) || t->type != n->x.type)
         return false;
     *to = *t;
     return true;
@@ -66,6 +65,7 @@ static int operations(struct mudnn_norm *n, int ops, const void *act, const void
     }
     if (ops == CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION) {
         DNN_BAD_UNLESS(z_at && fits(&n->z, n, z));
+        DNN_ALIGNED(n->x.type, z_at);
         n->z_at = z_at;
     }
     return CUDNN_STATUS_SUCCESS;
@@ -86,6 +86,8 @@ int wrap_cudnnBatchNormalizationForwardTrainingEx(void *handle, int mode, int op
     DNN_BAD_UNLESS((unsigned)ops <= CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION && alpha && beta && x_at && y_at && scale &&
                    bias && (!size || space) && fits(&n.y, &n, y) && !running_mean == !running_variance &&
                    !mean == !inverse);
+    DNN_ALIGNED(n.x.type, x_at, y_at);
+    DNN_ALIGNED(n.s.type, scale, bias, running_mean, running_variance, mean, inverse);
     n.training = true;
     n.alpha = dnn_scalar(alpha, n.x.type), n.beta = dnn_scalar(beta, n.x.type);
     n.factor = factor;
@@ -116,6 +118,8 @@ static int infer(struct mudnn_norm *n, void *handle, int mode, const void *alpha
     if (r)
         return r;
     DNN_BAD_UNLESS(alpha && beta && x_at && y_at && scale && bias && mean && variance && fits(&n->y, n, y));
+    DNN_ALIGNED(n->x.type, x_at, y_at);
+    DNN_ALIGNED(n->s.type, scale, bias, mean, variance);
     n->alpha = dnn_scalar(alpha, n->x.type), n->beta = dnn_scalar(beta, n->x.type);
     n->x_at = x_at, n->y_at = y_at, n->scale = scale, n->bias = bias;
     n->running_mean = (void *)(uintptr_t)mean, n->running_variance = (void *)(uintptr_t)variance;
@@ -147,6 +151,8 @@ int wrap_cudnnBatchNormalizationBackwardEx(void *handle, int mode, int ops, cons
     DNN_BAD_UNLESS((unsigned)ops <= CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION && alpha && beta && alpha_s && beta_s &&
                    x_at && dy_at && dx_at && scale && dscale && dbias && (!size || space) && !mean == !inverse);
     DNN_BAD_UNLESS(fits(&n.dy, &n, dy) && fits(&n.dx, &n, dx));
+    DNN_ALIGNED(n.x.type, x_at, dy_at, dx_at, y_at, dz_at);
+    DNN_ALIGNED(n.s.type, scale, dscale, dbias, mean, inverse);
     n.training = true;
     n.alpha = dnn_scalar(alpha, n.x.type), n.beta = dnn_scalar(beta, n.x.type);
     n.alpha_s = dnn_scalar(alpha_s, n.x.type), n.beta_s = dnn_scalar(beta_s, n.x.type);
@@ -380,6 +386,8 @@ static int drop(void *handle, const void *desc, const void *x, const void *x_at,
     DNN_BAD_UNLESS(dnn_is(DNN_DROPOUT, d) && xt && yt && x_at && y_at && mask && dnn_same_shape(xt, yt));
     int r = wrap_cudnnDropoutGetReserveSpaceSize((void *)(uintptr_t)x, &needed);
     DNN_BAD_UNLESS(!r && size >= needed && (again || d->state));
+    DNN_ALIGNED(xt->type, x_at);
+    DNN_ALIGNED(yt->type, y_at);
     struct mudnn_dropout o = {d->rate, d->state, again, *xt, *yt, x_at, y_at, mask};
     return dnn_done(mu.mudnnHostDropout(dnn_stream(handle), &o), symbol);
 }

@@ -126,6 +126,8 @@ int wrap_cudnnPoolingForward(void *handle, void *desc, const void *alpha, void *
     if (r)
         return r;
     DNN_BAD_UNLESS(x_at && y_at);
+    DNN_ALIGNED(p.x.type, x_at);
+    DNN_ALIGNED(p.y.type, y_at);
     p.x_at = x_at;
     p.out = y_at;
     return dnn_done(mu.mudnnHostPoolingForward(dnn_stream(handle), &p), "cudnnPoolingForward");
@@ -144,6 +146,8 @@ int wrap_cudnnPoolingBackward(void *handle, void *desc, const void *alpha, void 
     DNN_BAD_UNLESS(dyt && dxt && dnn_same_shape(dyt, &p.y) && dnn_same_shape(dxt, &p.x));
     DNN_BAD_UNLESS(dyt->type == p.y.type && dxt->type == p.x.type);
     DNN_BAD_UNLESS(dy_at && dx_at && (!max || (x_at && y_at)));
+    DNN_ALIGNED(p.x.type, x_at, dx_at);
+    DNN_ALIGNED(p.y.type, y_at, dy_at);
     p.dx = *dxt, p.dy = *dyt;
     p.x_at = x_at, p.y_at = y_at, p.dy_at = dy_at;
     p.out = dx_at;
@@ -159,6 +163,7 @@ int wrap_cudnnSoftmaxForward(void *handle, int algorithm, int mode, const void *
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS((unsigned)algorithm <= CUDNN_SOFTMAX_LOG && (unsigned)mode <= CUDNN_SOFTMAX_MODE_CHANNEL);
     DNN_BAD_UNLESS(alpha && beta && xt && yt && x_at && y_at && dnn_same_shape(xt, yt) && dnn_same_type(x, y));
+    DNN_ALIGNED(xt->type, x_at, y_at);
     struct mudnn_softmax s = {.algorithm = algorithm,
                               .mode = mode,
                               .alpha = dnn_scalar(alpha, yt->type),
@@ -178,7 +183,9 @@ int wrap_cudnnSoftmaxBackward(void *handle, int algorithm, int mode, const void 
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS((unsigned)algorithm <= CUDNN_SOFTMAX_LOG && (unsigned)mode <= CUDNN_SOFTMAX_MODE_CHANNEL);
     DNN_BAD_UNLESS(alpha && beta && yt && dyt && dxt && y_at && dy_at && dx_at);
-    DNN_BAD_UNLESS(dnn_same_shape(yt, dyt) && dnn_same_shape(yt, dxt));
+    DNN_BAD_UNLESS(dnn_same_shape(yt, dyt) && dnn_same_shape(yt, dxt) && dyt->type == yt->type &&
+                   dxt->type == yt->type);
+    DNN_ALIGNED(yt->type, y_at, dy_at, dx_at);
     struct mudnn_softmax s = {.algorithm = algorithm,
                               .mode = mode,
                               .alpha = dnn_scalar(alpha, dxt->type),
@@ -262,6 +269,8 @@ int wrap_cudnnReduceTensor(void *handle, void *desc, void *indices, size_t index
     const struct mudnn_tensor *at = dnn_tensor_of(DNN_TENSOR, a), *ct = dnn_tensor_of(DNN_TENSOR, c);
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(dnn_is(DNN_REDUCE, d) && at && ct && alpha && beta && a_at && c_at && dnn_serves(ct, at));
+    DNN_ALIGNED(at->type, a_at);
+    DNN_ALIGNED(ct->type, c_at);
     DNN_BAD_UNLESS((!size || space) && (!has_indices(d) || (indices && index_size >= index_bytes(d, ct))));
     if (has_indices(d) && d->index_type != CUDNN_32BIT_INDICES)
         return CUDNN_STATUS_NOT_SUPPORTED;

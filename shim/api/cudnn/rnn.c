@@ -288,6 +288,7 @@ int wrap_cudnnRNNForward(void *handle, void *desc, int mode, const int *lengths,
     if (e)
         return e;
     DNN_BAD_UNLESS((unsigned)mode <= CUDNN_FWD_MODE_TRAINING && x_at && y_at && (h || (!hx && !hy)));
+    DNN_ALIGNED(r.s.type, x_at, y_at, hx, hy, cx, cy, weights);
     DNN_BAD_UNLESS(!training || r.dropout == 0 || r.s.layers == 1 || r.dropout_state);
     r.way = MUDNN_RNN_WAY_FORWARD;
     r.training = training;
@@ -309,6 +310,7 @@ int wrap_cudnnRNNBackwardData_v8(void *handle, void *desc, const int *lengths, v
     if (e)
         return e;
     DNN_BAD_UNLESS(y_at && dy && dx);
+    DNN_ALIGNED(r.s.type, y_at, dy, dx, hx, dhy, dhx, cx, dcy, dcx, weights);
     r.way = MUDNN_RNN_WAY_DATA;
     r.y = y_at, r.dy = dy, r.dx = dx, r.hx = hx, r.dhy = dhy, r.dhx = dhx;
     if (r.s.cell == CUDNN_LSTM)
@@ -327,6 +329,7 @@ int wrap_cudnnRNNBackwardWeights_v8(void *handle, void *desc, int add, const int
     if (e)
         return e;
     DNN_BAD_UNLESS(x_at && y_at && (unsigned)add <= CUDNN_WGRAD_MODE_SET);
+    DNN_ALIGNED(r.s.type, x_at, y_at, hx, dweights);
     r.way = MUDNN_RNN_WAY_WEIGHTS;
     r.add = add == CUDNN_WGRAD_MODE_ADD;
     r.x = x_at, r.y = y_at, r.hx = hx, r.dweights = dweights;

@@ -75,6 +75,7 @@ int wrap_cudnnSpatialTfSamplerForward(void *handle, void *d, const void *alpha, 
     if (r)
         return r;
     DNN_BAD_UNLESS(x_at && at && y_at);
+    DNN_ALIGNED(s.x.type, x_at, at, y_at);
     s.x_at = x_at, s.grid = at, s.y_at = y_at;
     return dnn_done(mu.mudnnHostSampler(dnn_stream(handle), &s), "cudnnSpatialTfSamplerForward");
 }
@@ -90,6 +91,7 @@ int wrap_cudnnSpatialTfSamplerBackward(void *handle, void *d, const void *alpha,
         return r;
     DNN_BAD_UNLESS(dxt && dnn_same_shape(dxt, &s.x) && dxt->type == s.x.type && alpha_grid && beta_grid);
     DNN_BAD_UNLESS(x_at && dx_at && dy_at && at && dgrid);
+    DNN_ALIGNED(s.x.type, x_at, dx_at, dy_at, at, dgrid);
     s.backward = true;
     s.alpha_grid = dnn_scalar(alpha_grid, s.x.type), s.beta_grid = dnn_scalar(beta_grid, s.x.type);
     s.dx = *dxt;

@@ -208,6 +208,8 @@ static int transform(void *handle, const struct dnn_transform *d, const void *al
     if (r)
         return r;
     DNN_BAD_UNLESS(to && to->n == from->n && alpha && beta && from_at && to_at);
+    DNN_ALIGNED(from->type, from_at);
+    DNN_ALIGNED(to->type, to_at);
     for (int i = 0; i < to->n; i++)
         DNN_BAD_UNLESS(to->dim[i] == dim[i]);
     const bool folds = product_of_folds(d) > 1, unfolds = d->direction == CUDNN_TRANSFORM_UNFOLD;

@@ -25,6 +25,8 @@ static int find_addresses(const struct graph_plan *p, const struct graph_body *p
             k++;
         if (k == uids->count || !place[k])
             return CUDNN_STATUS_BAD_PARAM;
+        if (t->place == GRAPH_REAL)
+            DNN_ALIGNED(t->t.type, place[k]);
         if (t->place == GRAPH_VALUE)
             values[i] = place[k];
         else
