@@ -31,6 +31,7 @@ static void read_all(void)
     settings.family = strcmp(family, "AF_INET6") == 0 ? AF_INET6 : strcmp(family, "AF_INET") == 0 ? AF_INET : 0;
     settings.transports = secure_getenv("UCX_TLS") != NULL;
     settings.rendezvous = secure_getenv("UCX_RNDV_THRESH") != NULL;
+    settings.segments = secure_getenv("UCX_TCP_RX_SEG_SIZE") != NULL;
     settings.part = number("CUMU_NCCL_HOST_RANKS", 1, MCCL_MAX_RANKS, 0);
     settings.join_ms = 1000 * number("CUMU_NCCL_JOIN_SECONDS", 1, 1000000, 600);
     settings.silence_ms = number("CUMU_NCCL_SILENCE_MS", 100, 86400000, 800);

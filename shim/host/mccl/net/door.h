@@ -184,6 +184,7 @@ struct mccl_settings {
     char id[300];         /* NCCL_COMM_ID */
     bool transports;      /* UCX_TLS is set */
     bool rendezvous;      /* UCX_RNDV_THRESH is */
+    bool segments;        /* UCX_TCP_RX_SEG_SIZE is */
     int family;           /* NCCL_SOCKET_FAMILY: AF_INET, AF_INET6, 0 */
     int part;             /* CUMU_NCCL_HOST_RANKS, a test: so many ranks are a host; 0 */
     int join_ms;          /* CUMU_NCCL_JOIN_SECONDS: how long ranks wait for the last one */

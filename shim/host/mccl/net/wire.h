@@ -16,10 +16,14 @@ struct mccl_flight { /* a message under way; stays where it is until `done` */
     int status; /* 0, or UCX's error */
     int peer;
     bool receives;
-    size_t wanted, bytes;             /* that the receiver has place for, and what came */
-    uint64_t tag;                     /* that it came with */
-    void *request;                    /* UCX's, NULL once done */
+    size_t wanted, bytes; /* that the receiver has place for, and what came */
+    uint64_t tag;         /* that it came with, or of what is sent */
+    struct mccl_wire *wire;
     struct mccl_flight *next, **link; /* all that are under way */
+    void *request[2];                 /* UCX's, of what is whole or begins a long message, and of the rest */
+    const char *rest;                 /* that goes when the peer is ready for it, else NULL */
+    uint8_t parts;                    /* that are under way */
+    bool astray;                      /* received: what came is not what this is for, whatever the rest does */
 };
 
 struct mccl_put {    /* what goes before the data of a put */
