@@ -57,6 +57,25 @@ static void *active_target(const struct cumu_table *t, const struct cumu_symbol 
     return NULL;
 }
 
+/* By path: a real library may be loaded under the soname. The facade stays open for good. */
+static void *open_facade(const char *soname)
+{
+    char path[4096];
+    const char *dir = cumu_home();
+    int n = dir ? snprintf(path, sizeof path, "%s/facade/%s", dir, soname) : 0;
+    return n > 0 && n < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+/* CUDA's runtime has opened the driver once it works: programs look for libcuda.so.1 among what is loaded (PyTorch, for
+ * its expandable segments and symmetric memory). */
+static void open_driver(const struct cumu_table *t, const struct cumu_symbol *s)
+{
+    static atomic_bool opened;
+    if (strcmp(t->library, "cudart") == 0 && strncmp(s->name, "cuda", 4) == 0 && !cumu_survives_fork(s) &&
+        !atomic_exchange(&opened, true))
+        (void)open_facade("libcuda.so.1");
+}
+
 CUMU_EXPORT void *cumu_slot_fill(const struct cumu_facade *f, unsigned index)
 {
     const struct cumu_symbol *s = &f->table->symbols[index];
@@ -68,6 +87,8 @@ CUMU_EXPORT void *cumu_slot_fill(const struct cumu_facade *f, unsigned index)
         target = cumu_resolve_real(f->table->soname, s->name, &opened);
     else
         target = active_target(f->table, s);
+    if (cumu_active())
+        open_driver(f->table, s);
     if (!target || (cumu_forked() && !cumu_survives_fork(s)))
         target = cumu_code_address(f->stubs[index]);
     return store(&f->slots[index], cumu_trace_slot(f, index, target));
@@ -158,11 +179,7 @@ intptr_t cumu_mu_stub_called(unsigned index)
 
 void *cumu_facade_symbol(const char *soname, const char *name)
 {
-    char path[4096];
-    const char *dir = cumu_home();
-    int n = dir ? snprintf(path, sizeof path, "%s/facade/%s", dir, soname) : 0;
-    /* By path: a real library may be loaded under the soname. The facade stays open for good. */
-    void *handle = n > 0 && n < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    void *handle = open_facade(soname);
     if (handle)
         cumu_record_symbol(soname, name);
     return handle ? dlsym(handle, name) : NULL;

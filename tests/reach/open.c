@@ -1,5 +1,6 @@
 /* Opens a CUDA runtime in the way and by the name given and prints `version N` and what cudaMalloc gave.
- * usage: open [local|deepbind|global|noload|newlm|stale] NAME; stale: the loader's errno, which is its own, is
+ * usage: open [local|deepbind|global|noload|newlm|driver|stale] NAME; driver: whether
+ * the runtime has opened that, too; stale: the loader's errno, which is its own, is
  * that of an open which failed before. */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -39,6 +40,9 @@ int main(int argc, char **argv)
     int version = 0, error = get ? get(&version) : -1;
     printf("version %d error %d", version, error);
     error = allocate ? allocate(&p, 4096) : -1;
-    printf(" malloc %d %s\n", error, p == (void *)4097 ? "fake" : p ? "memory" : "nothing");
+    printf(" malloc %d %s", error, p == (void *)4097 ? "fake" : p ? "memory" : "nothing");
+    if (strcmp(way, "driver") == 0)
+        printf(" and %s driver", dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) ? "a" : "no");
+    puts("");
     return 0;
 }

@@ -62,6 +62,7 @@ for way in local deepbind global noload newlm; do
     check "$way by soname" 0 "$v12" -- $run "$tmp/open" $way libcudart.so.12
     check "$way by path" 0 "$v12" -- $run "$tmp/open" $way "$real/libcudart.so.12"
 done
+check "the driver is open once the runtime works" 0 "memory and a driver" -- $run "$tmp/open" driver libcudart.so.12
 check "by the path of the file itself" 0 "$v11" -- $run "$tmp/open" "$real/libcudart.so.11.8.89"
 check "by a path that is not there" 0 "$v11" -- $run "$tmp/open" /usr/local/cuda/lib64/libcudart.so.11.0
 check "by libcudart.so: the newest" 0 "$v13" -- $run "$tmp/open" libcudart.so
