@@ -154,6 +154,43 @@ static void events(void)
         pthread_join(t, NULL);
 }
 
+/* As the headers of extensions ask: of memory, payloads, counters. What a function answers follows the module. */
+static void extensions(void)
+{
+    struct segment {
+        size_t id, count;
+        intptr_t *slots;
+    };
+    struct module {
+        uint16_t version, size, id, compatible;
+        size_t segments;
+        struct segment *segment;
+        void *export;
+        const void *info;
+    };
+    const char *path = getenv("NVTX_INJECTION64_PATH");
+    void *lib = path ? dlopen(path, RTLD_NOW) : NULL;
+    int (*init)(struct module *) = lib ? (int (*)(struct module *))dlsym(lib, "InitializeInjectionNvtxExtension")
+                                       : NULL;
+    for (int id = 1; init && id < 5; id++) {
+        intptr_t slots[64] = {0};
+        struct segment s = {0, 63, slots};
+        struct module m = {3, sizeof m, (uint16_t)id, 0x0104, 1, &s, NULL, NULL};
+        printf("module %d: %d\n", id, init(&m));
+        if (slots[7])
+            printf("enabled %d, push %d\n", ((unsigned char (*)(void *))slots[7])(NULL),
+                   ((int (*)(void *, void *, size_t))slots[3])(NULL, NULL, 0));
+        s.count = 7;
+        slots[7] = 0;
+        m.id = 2;
+        (void)init(&m);
+        m.segment = NULL;
+        (void)init(&m);
+        m.size = 8;
+        printf("short %d, beyond %d, none %d\n", init(&m), slots[7] != 0, init(NULL));
+    }
+}
+
 static void wrong(void)
 {
     struct attributes small = {3, 8, 7, 1, 0, 0, 0, {0}, 1, "too small"},
@@ -203,6 +240,8 @@ int main(int argc, char **argv)
             pthread_join(t[i], NULL);
     } else if (strcmp(what, "wrong") == 0) {
         wrong();
+    } else if (strcmp(what, "extensions") == 0) {
+        extensions();
     } else {
         events();
     }

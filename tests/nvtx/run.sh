@@ -32,6 +32,8 @@ done
 check "not opted in" 0 '^nobody' 'push -2' -- env NVTX_INJECTION64_PATH="$B/lib/cumu/libcumu-core.so" "$tmp/client" headers
 NVTX_INJECTION64_PATH=/their/own check "what is set stays" 0 '^/their/own$' -- \
     $cumu run --backend host -- sh -c 'echo "$NVTX_INJECTION64_PATH"'
+check "extensions" 0 'gap: .*payloads by schemas are not shown' 'module 1: 0 short 0, beyond 0, none 0 module 2: 1 enabled 1, push -2 short 0, beyond 0, none 0 module 3: 1 ' -- \
+    sh -c "$cumu run --backend host -- '$tmp/client' headers extensions 2>&1 | tr '\n' ' '"
 check "a filter" 0 '"registered"' -- $trace --filter 'nvtx:reg*' "$tmp/client" headers
 absent "leaves others out" plain
 check "a summary" 0 '^ranges' ' nvtx "registered"$' '^marks' ' nvtx "other thread"$' -- $trace --summary "$tmp/client" headers

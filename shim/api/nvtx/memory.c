@@ -1,7 +1,6 @@
-/* NVTX's memory API (its headers ToolsExtMem and ToolsExtMemCudaRt): what a program's own allocators do, its names for
- * memory and what kernels may do with it, for the tools of CUMU_CHECK. An extension of NVTX: its headers ask the
- * injection library for each module by InitializeInjectionNvtxExtension, and call through the slots that it fills.
- * While no tool looks at kernels nothing is taken, which leaves the headers' functions without effect. */
+/* NVTX's memory API (its headers ToolsExtMem, ToolsExtMemCudaRt): what a program's own allocators do, its names for
+ * memory and what kernels may do with it, for the tools of CUMU_CHECK. An extension of NVTX (extension.c). While no
+ * tool looks at kernels nothing is taken, which leaves the headers' functions without effect. */
 #include "abi/report.h"
 #include "api/nvtx/nvtx.h"
 #include "core/config.h"
@@ -13,19 +12,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { MODULE_MEMORY = 1, COMPATIBLE = 0x0102 };
+enum { COMPATIBLE = 0x0102 };
 enum { TYPE_VIRTUAL_ADDRESS = 1, USAGE_SUB_ALLOCATOR = 1 };
 enum { RIGHTS_RESET = 8, ALL_RIGHTS = CUMU_MAY_READ | CUMU_MAY_WRITE | CUMU_MAY_UPDATE };
-
-struct segment {
-    size_t id, count;
-    intptr_t *slots;
-};
-struct module {
-    uint16_t version, size, id, compatible;
-    size_t segments;
-    struct segment *segment;
-};
 
 struct header { /* of each description: the extension's version, and its own size */
     uint16_t compatible, size;
@@ -298,10 +287,9 @@ static bool is_wanted(void)
     return any && cumu_active() && cumu_opt_bool(CUMU_OPT_CHECK_NVTX);
 }
 
-CUMU_EXPORT int InitializeInjectionNvtxExtension(struct module *m);
-int InitializeInjectionNvtxExtension(struct module *m)
+int cumu_nvtx_memory(struct nvtx_module *m)
 {
-    if (!m || m->size < sizeof *m || m->id != MODULE_MEMORY || m->compatible != COMPATIBLE || !is_wanted())
+    if (m->compatible != COMPATIBLE || !is_wanted())
         return 0;
     if (!host) {
         cumu_host_annotate_t *f;

@@ -74,4 +74,17 @@ struct nvtx_marker {
 void cumu_cupti_marker(const struct nvtx_marker *m);
 void cumu_cupti_lose_marker(void); /* counts one that there was no memory for */
 
+/* Extensions of NVTX: slots of functions, which their headers call where they are set. */
+struct nvtx_segment {
+    size_t id, count;
+    intptr_t *slots;
+};
+struct nvtx_module {
+    uint16_t version, size, id, compatible;
+    size_t segments;
+    struct nvtx_segment *segment;
+};
+/* Takes the memory API's functions; false where no tool wants them. */
+int cumu_nvtx_memory(struct nvtx_module *m);
+
 #endif
