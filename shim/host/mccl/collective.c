@@ -63,7 +63,10 @@ static void set_number(struct view *v, uint64_t number)
 static struct mccl_post *post(const struct view *v, int i) { return &v->c->shared->member[i].post[v->slot]; }
 
 /* How far a rank may be ahead with a contribution of that size. */
-static uint64_t window(size_t bytes) { return bytes <= MCCL_STAGED_BYTES ? MCCL_AHEAD : MCCL_STAGES; }
+static uint64_t window(size_t bytes)
+{
+    return bytes <= MCCL_INLINE ? MCCL_AHEAD : bytes <= MCCL_STAGED_BYTES ? MCCL_STAGED_AHEAD : MCCL_STAGES;
+}
 
 /* Every rank must be done with what a new post takes the place of. Only looks, if it may not wait. */
 static mcclResult_t make_room(mcclComm_t c, uint64_t ahead, bool may_wait)
@@ -244,7 +247,7 @@ static unsigned char *place(const struct view *v, int i, size_t bytes)
 {
     struct mccl_member *m = &v->c->shared->member[i];
     return bytes <= MCCL_INLINE         ? post(v, i)->data
-           : bytes <= MCCL_STAGED_BYTES ? m->small[v->slot]
+           : bytes <= MCCL_STAGED_BYTES ? m->small[v->number % MCCL_STAGED_AHEAD]
                                         : m->stage[v->number % MCCL_STAGES];
 }
 

@@ -29,10 +29,11 @@
 #define MCCL_HERE_BYTES (128 << 10) /* that the calling thread moves itself: beyond, a stream's thread costs less */
 #define MCCL_LETTER (8 << 10)       /* bytes of data that one letter holds */
 #define MCCL_FEW 40                 /* that its first line holds */
-#define MCCL_DEPTH 16               /* letters in a mailbox: so seldom a sender asks what is taken */
+#define MCCL_DEPTH 64               /* letters in a mailbox: so seldom a sender asks what is taken */
 #define MCCL_LARGE 4                /* of those with more data than the first line holds */
 #define MCCL_OWN 2                  /* transfers that a group's job holds itself */
-#define MCCL_AHEAD 32               /* collectives that a rank may be ahead of another */
+#define MCCL_AHEAD 512              /* collectives that a rank may be ahead of another */
+#define MCCL_STAGED_AHEAD 32        /* with data that its line does not hold */
 #define MCCL_USER_OPS 64
 #define MCCL_SIGNALS 16 /* numbers of signals, in each of: */
 #define MCCL_CONTEXTS 4
@@ -110,8 +111,8 @@ struct mccl_member {
     MCCL_LINE _Atomic uint32_t signalled; /* futex: signals that came, of all ranks and numbers */
     _Atomic uint32_t listeners;           /* threads that sleep for one */
     struct mccl_view view[2];             /* of its last two windows: none is a window ahead by two */
-    MCCL_LINE unsigned char small[MCCL_AHEAD][MCCL_STAGED_BYTES];
-    unsigned char stage[MCCL_STAGES][MCCL_STAGE]; /* by number % MCCL_STAGES */
+    MCCL_LINE unsigned char small[MCCL_STAGED_AHEAD][MCCL_STAGED_BYTES]; /* these by number % their number */
+    unsigned char stage[MCCL_STAGES][MCCL_STAGE];
 };
 
 struct mccl_letter { /* its first line is all of a short one: one line goes from the sender's CPU to the receiver's */
