@@ -125,6 +125,21 @@ static void read_rows(struct t0_warp *w, const struct lir_tile *x, struct scratc
 /* A as multiply_lanes takes it. */
 static void repeat_rows(f32 *quads, const f32 *a, unsigned k)
 {
+#if T0_LEVEL >= 4
+    const __m512i quad = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    f32 turned[8 * 16];
+    for (unsigned kk = 0; kk < k; kk++) {
+        if (kk % 8 == 0) { /* k is a multiple of 8 */
+            transpose_eight(turned, 16, a + kk, k);
+            transpose_eight(turned + 8, 16, a + 8 * k + kk, k);
+        }
+        const __m512 v = _mm512_loadu_ps(turned + kk % 8 * 16);
+        for (int r = 0; r < 16; r += 4)
+            _mm512_storeu_ps(quads + (16 * kk + (unsigned)r) * 4,
+                             _mm512_permutexvar_ps(_mm512_add_epi32(quad, _mm512_set1_epi32(r)), v));
+    }
+    return;
+#endif
     for (unsigned kk = 0; kk < k; kk++)
         for (unsigned r = 0; r < 16; r++) {
             const f32 v = a[r * k + kk], four[4] = {v, v, v, v};
