@@ -38,8 +38,10 @@ static void unified(int type, bool lengths, bool paged, bool packed)
     struct problem p = random_problem(type, lengths);
     int page = 1 + upto(3);
     struct tensor kt, vt, kc, vc;
-    if (paged) { /* a row of scores is as long as the pages are */
-        int whole = (p.s.k + page - 1) / page * page;
+    const bool own_softmax = upto(2);
+    if (paged) { /* a row of scores is as long as the pages are, or as its tensors say */
+        const bool says = own_softmax || p.biased || p.causal;
+        int whole = says && upto(2) ? p.s.k : (p.s.k + page - 1) / page * page;
         drop(&p.k), drop(&p.v), drop(&p.bias);
         p.s.k = whole;
         p.k = heads(type, p.s.b, p.s.hk, p.s.k, p.s.d);
@@ -51,7 +53,6 @@ static void unified(int type, bool lengths, bool paged, bool packed)
     int shift = -p.shift;
     struct tensor sink = make(F32, 4, (int[]){1, p.s.h, 1, 1}, 0, false, false);
     struct tensor max = make(F32, 4, p.stats.dim, 0, false, false), sum = make(F32, 4, p.stats.dim, 0, false, false);
-    bool own_softmax = upto(2);
     p.max = calloc((size_t)count(&max), sizeof *p.max), p.sum = calloc((size_t)count(&max), sizeof *p.sum);
     if (own_softmax && upto(2))
         p.sinks = sink.v;

@@ -41,6 +41,9 @@ CUMU_NCCL_HOST_RANKS=1 check "what a lost call leaves alone, one rank a host" 0 
 if unshare -m true 2>/dev/null; then # UCX's shared memory does without it, and ours is not there
     CUMU_NCCL_HOST_RANKS=1 check "a full /dev/shm" 0 'mccl meet: 2 checks, 0 failed' -- \
         unshare -m sh -c 'mount -t tmpfs -o size=4k tmpfs /dev/shm && exec "$0" 4' "$mccl/meet"
+    CUMU_NCCL_HOST_RANKS=4 check "320 initialisations at once on two hosts, 16 MiB of /dev/shm" 0 \
+        'mccl storm: [0-9]* checks, 0 failed' -- \
+        unshare -m sh -c 'mount -t tmpfs -o size=16m tmpfs /dev/shm && exec "$0"' "$mccl/storm"
 fi
 CUMU_NCCL_HOST_RANKS=2 UCX_TLS=tcp,self check "hardly a descriptor left, two ranks a host" 0 \
     'mccl scarce: [0-9]* checks, 0 failed' -- "$mccl/scarce"

@@ -85,8 +85,30 @@ int graph_random(struct graph_work *w)
 
 /* ---- all of it --------------------------------------------------------------------------------- */
 
+/* How many keys a row of scores has where they lie in pages, of which the last need not be full: by what the program's
+ * own operations and its softmax say of their tensors. 0: they say nothing. */
+static int64_t count_keys(const struct graph_body *op)
+{
+    const struct graph_body *softmax = graph_member(op, CUDNN_ATTR_OPERATION_SDPA_FWD_SOFTMAX_DESC);
+    const struct graph_body *scores = softmax ? graph_member(softmax, CUDNN_ATTR_OPERATION_SOFTMAX_XDESC) : NULL;
+    const struct graph_body *graph = graph_member(op, CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH);
+    const struct graph_attr *ops = graph ? graph_find(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS) : NULL;
+    const int64_t uid = graph_integer(op, CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH_INPUT_UID, 0);
+    int64_t dim[MUDNN_DIMS];
+    for (int64_t i = 0; ops && i < ops->count && !scores; i++) {
+        const struct graph_body *o = ((struct graph_body **)ops->data)[i];
+        for (unsigned k = 0; k < o->attrs && !scores; k++) {
+            const struct graph_body *t = graph_member(o, o->attr[k].name);
+            if (t && t->kind == CUDNN_BACKEND_TENSOR_DESCRIPTOR &&
+                graph_integer(t, CUDNN_ATTR_TENSOR_UNIQUE_ID, 0) == uid)
+                scores = t;
+        }
+    }
+    return scores && graph_integers(scores, CUDNN_ATTR_TENSOR_DIMENSIONS, dim) == 4 ? dim[3] : 0;
+}
+
 /* The sequences that lie in pages, together again; `turned`: as the transposed matrices. */
-static int gather_pages(struct lowering *l, int container, int table, int lengths, bool turned)
+static int gather_pages(struct lowering *l, int container, int table, int lengths, int64_t keys, bool turned)
 {
     if (l->status || container < 0 || table < 0)
         return -1;
@@ -95,7 +117,7 @@ static int gather_pages(struct lowering *l, int container, int table, int length
         l->status = CUDNN_STATUS_BAD_PARAM;
         return -1;
     }
-    const int64_t sequence = t->dim[2] * c->dim[2], depth = c->dim[3];
+    const int64_t whole = t->dim[2] * c->dim[2], sequence = keys && keys < whole ? keys : whole, depth = c->dim[3];
     const int64_t dims[] = {t->dim[0], c->dim[1], turned ? depth : sequence, turned ? sequence : depth};
     int to = result_of(l, c->type, dims);
     struct graph_node *n = node(l, CUDNN_BACKEND_OPERATION_PAGED_CACHE_LOAD_DESCRIPTOR);
@@ -229,8 +251,9 @@ int graph_lower_attention(struct graph_plan *p, const struct graph_body *operati
         return l.status;
     if (graph_find(operation, CUDNN_ATTR_OPERATION_SDPA_FWD_BLOCK_MASK_DESC))
         return CUDNN_STATUS_NOT_SUPPORTED;
-    k = k_pages >= 0 ? gather_pages(&l, k, k_pages, columns, true) : transposed(&l, k);
-    v = v_pages >= 0 ? gather_pages(&l, v, v_pages, columns, false) : v;
+    const int64_t keys = p->overrides ? 0 : count_keys(operation);
+    k = k_pages >= 0 ? gather_pages(&l, k, k_pages, columns, keys, true) : transposed(&l, k);
+    v = v_pages >= 0 ? gather_pages(&l, v, v_pages, columns, keys, false) : v;
     if (l.status)
         return l.status;
     DNN_BAD_UNLESS(p->tensor[q].t.n == 4 && p->tensor[v].t.n == 4 && p->tensor[o].t.n == 4);
