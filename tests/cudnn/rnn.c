@@ -11,7 +11,7 @@
 enum { RELU, TANH, LSTM, GRU };
 
 struct net {
-    int cell, bias, dirs, skip, type, input, hidden, out, layers, layout, time, batch, length[8], gates;
+    int cell, bias, dirs, skip, type, input, hidden, out, layers, layout, time, batch, length[40], gates;
     void *desc, *xd, *yd, *hd, *cd, *wd; /* wd: the weights as a filter */
     int way;                             /* of calling */
     void *xs[8], *ys[8];                 /* descriptors of time steps */
@@ -341,7 +341,7 @@ static void one(int type)
                     .layers = 1 + upto(3),
                     .layout = upto(3),
                     .time = 1 + upto(4),
-                    .batch = 1 + upto(3)};
+                    .batch = upto(6) ? 1 + upto(3) : 4 + upto(34)};
     void *drop_desc;
     struct memory m = {.weight_size = 0};
     n.input = n.skip ? n.hidden : 1 + upto(4);

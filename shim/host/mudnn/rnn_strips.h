@@ -21,24 +21,24 @@ static void pack(const real *b, bool transposed, int64_t n, int64_t k, real *to)
     }
 }
 
-/* c[m][n] = a[m][k] b, or added to it, by vectors of so many bytes: up to MOST rows by one strip at once, whose sums
- * stay in registers. The vectors are the CPU's own, as compilers split longer ones by way of the stack. */
-#define STRIP_PRODUCT(NAME, BYTES, MOST, TARGET) \
+/* c[m][n] = a[m][k] b, or added to it, by vectors of so many bytes: MOST rows by one strip at once, or HALF, 4, 1,
+ * whose sums stay in registers. The vectors are the CPU's own, as compilers split longer ones by way of the stack. */
+#define STRIP_PRODUCT(NAME, BYTES, MOST, HALF, TARGET) \
     typedef real NAME##_part __attribute__((vector_size(BYTES), aligned(sizeof(real)))); \
     static inline __attribute__((always_inline)) void NAME##_rows(const int rows, int64_t k, const real *a, \
                                                                   const real *strip, real *to) \
     { \
         enum { PARTS = TILE * sizeof(real) / (BYTES) }; \
         NAME##_part sum[MOST][PARTS], b[PARTS]; \
-        _Pragma("GCC unroll 8") for (int r = 0; r < rows; r++) _Pragma("GCC unroll 8") for (int p = 0; p < PARTS; p++) \
-            sum[r][p] = (NAME##_part){0}; \
+        _Pragma("GCC unroll 16") for (int r = 0; r < rows; r++) \
+            _Pragma("GCC unroll 16") for (int p = 0; p < PARTS; p++) sum[r][p] = (NAME##_part){0}; \
         for (int64_t i = 0; i < k; i++, strip += TILE) { \
-            _Pragma("GCC unroll 8") for (int p = 0; p < PARTS; p++) b[p] = ((const NAME##_part *)strip)[p]; \
-            _Pragma("GCC unroll 8") for (int r = 0; r < rows; r++) \
-                _Pragma("GCC unroll 8") for (int p = 0; p < PARTS; p++) sum[r][p] += a[r * k + i] * b[p]; \
+            _Pragma("GCC unroll 16") for (int p = 0; p < PARTS; p++) b[p] = ((const NAME##_part *)strip)[p]; \
+            _Pragma("GCC unroll 16") for (int r = 0; r < rows; r++) \
+                _Pragma("GCC unroll 16") for (int p = 0; p < PARTS; p++) sum[r][p] += a[r * k + i] * b[p]; \
         } \
-        _Pragma("GCC unroll 8") for (int r = 0; r < rows; r++) \
-            _Pragma("GCC unroll 8") for (int p = 0; p < PARTS; p++)((NAME##_part *)to)[r * PARTS + p] = sum[r][p]; \
+        _Pragma("GCC unroll 16") for (int r = 0; r < rows; r++) \
+            _Pragma("GCC unroll 16") for (int p = 0; p < PARTS; p++)((NAME##_part *)to)[r * PARTS + p] = sum[r][p]; \
     } \
     TARGET static void NAME(int64_t m, int64_t n, int64_t k, const real *a, const real *packed, bool add, real *c) \
     { \
@@ -47,9 +47,11 @@ static void pack(const real *b, bool transposed, int64_t n, int64_t k, real *to)
             for (int64_t row = 0, rows; row < m; row += rows) { \
                 const real *strip = packed + tile * k, *from = a + row * k; \
                 int64_t columns = n - tile < TILE ? n - tile : TILE; \
-                rows = m - row >= MOST ? MOST : m - row >= 4 ? 4 : 1; \
+                rows = m - row >= MOST ? MOST : m - row >= HALF ? HALF : m - row >= 4 ? 4 : 1; \
                 if (rows == MOST) \
                     NAME##_rows(MOST, k, from, strip, sum); \
+                else if (rows == HALF) \
+                    NAME##_rows(HALF, k, from, strip, sum); \
                 else if (rows == 4) \
                     NAME##_rows(4, k, from, strip, sum); \
                 else \
@@ -61,9 +63,9 @@ static void pack(const real *b, bool transposed, int64_t n, int64_t k, real *to)
                     } \
             } \
     }
-STRIP_PRODUCT(multiply_narrow, 32, 6, REAL_NARROW)
+STRIP_PRODUCT(multiply_narrow, 32, 6, 6, REAL_NARROW)
 #ifdef REAL_WIDE
-STRIP_PRODUCT(multiply_wide, 64, 8, REAL_WIDE)
+STRIP_PRODUCT(multiply_wide, 64, 16, 8, REAL_WIDE)
 #endif
 
 static void multiply_packed(int64_t m, int64_t n, int64_t k, const real *a, const real *packed, bool add, real *c)
