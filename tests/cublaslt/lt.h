@@ -232,6 +232,17 @@ static void upload(struct matrix *m)
         m->list = to_device(list, sizeof list);
     }
 }
+/* The library's handle; a build without OpenBLAS has none. */
+static void *handle;
+static inline bool opened(void)
+{
+    int r = cublasLtCreate(&handle);
+    if (r == 1)
+        printf("skip: built without OpenBLAS\n");
+    else
+        OK(r);
+    return r != 1;
+}
 static inline void *data(const struct matrix *m) { return m->pointers ? (void *)m->list : m->at; }
 static void drop(struct matrix *m)
 {

@@ -4,7 +4,6 @@
 
 enum { E2M1 = 33, SCALAR = 0, VEC16, VEC32, OUTER, VEC128, BLK128 };
 enum { NOT_SUPPORTED = 15, INVALID = 7 };
-static void *handle;
 
 /* A factor, its elements by row (of m or n) and k. */
 struct factor {
@@ -217,12 +216,8 @@ static void refuse(const char *name, int want, int a_type, int b_type, int out, 
 
 int main(void)
 {
-    int r = cublasLtCreate(&handle);
-    if (r == 1) {
-        printf("skip: built without OpenBLAS\n");
+    if (!opened())
         return 77;
-    }
-    OK(r);
     for (int i = 0; i < 12 && check_failures < 20; i++) {
         try("nvfp4", E2M1, E2M1, VEC16, VEC16);
         try("mxfp8", E4M3, upto(2) ? E5M2 : E4M3, VEC32, VEC32);

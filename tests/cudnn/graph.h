@@ -153,6 +153,26 @@ static inline desc reduce(int how, desc x, desc y)
     return d;
 }
 
+/* A convolution of two dimensions without paddings, computed in `type`. */
+static inline desc plain_convolution(int type, desc x, desc w, desc y)
+{
+    desc conv = create(KIND(CONVOLUTION)), d = create(KIND(OPERATION_CONVOLUTION_FORWARD));
+    const int64_t ones[] = {1, 1}, zeros[] = {0, 0};
+    set_enum(conv, A(CONVOLUTION_COMP_TYPE), TYPE(DATA_TYPE), type);
+    set_enum(conv, A(CONVOLUTION_CONV_MODE), TYPE(CONVOLUTION_MODE), CUDNN_CROSS_CORRELATION);
+    set_int(conv, A(CONVOLUTION_SPATIAL_DIMS), 2);
+    set(conv, A(CONVOLUTION_DILATIONS), TYPE(INT64), 2, ones);
+    set(conv, A(CONVOLUTION_FILTER_STRIDES), TYPE(INT64), 2, ones);
+    set(conv, A(CONVOLUTION_PRE_PADDINGS), TYPE(INT64), 2, zeros);
+    set(conv, A(CONVOLUTION_POST_PADDINGS), TYPE(INT64), 2, zeros);
+    OK(finalize(conv));
+    set_desc(d, A(OPERATION_CONVOLUTION_FORWARD_CONV_DESC), conv);
+    set_desc(d, A(OPERATION_CONVOLUTION_FORWARD_X), x);
+    set_desc(d, A(OPERATION_CONVOLUTION_FORWARD_W), w);
+    set_desc(d, A(OPERATION_CONVOLUTION_FORWARD_Y), y);
+    OK(finalize(d));
+    return d;
+}
 static inline desc graph_of(int n, const desc *ops)
 {
     desc d = create(KIND(OPERATIONGRAPH));

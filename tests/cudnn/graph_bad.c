@@ -296,21 +296,9 @@ static void refuses(void)
     set_desc(reduced, A(OPERATION_REDUCTION_GROUP_OFFSET_DESC), box(3, 4, 1, REAL));
     IS(finalize(reduced), UNSUPPORTED);
     /* as PyTorch asks for convolutions of eight bits: summed up in eight bits */
-    desc conv = create(KIND(CONVOLUTION)), forward = create(KIND(OPERATION_CONVOLUTION_FORWARD));
-    const int64_t ones[] = {1, 1}, zeros[] = {0, 0};
-    set_enum(conv, A(CONVOLUTION_COMP_TYPE), TYPE(DATA_TYPE), I8);
-    set_enum(conv, A(CONVOLUTION_CONV_MODE), TYPE(CONVOLUTION_MODE), CUDNN_CROSS_CORRELATION);
-    set_int(conv, A(CONVOLUTION_SPATIAL_DIMS), 2);
-    set(conv, A(CONVOLUTION_DILATIONS), TYPE(INT64), 2, ones);
-    set(conv, A(CONVOLUTION_FILTER_STRIDES), TYPE(INT64), 2, ones);
-    set(conv, A(CONVOLUTION_PRE_PADDINGS), TYPE(INT64), 2, zeros);
-    set(conv, A(CONVOLUTION_POST_PADDINGS), TYPE(INT64), 2, zeros);
-    OK(finalize(conv));
-    set_desc(forward, A(OPERATION_CONVOLUTION_FORWARD_CONV_DESC), conv);
-    set_desc(forward, A(OPERATION_CONVOLUTION_FORWARD_X), describe(1, I8, 4, (int[]){1, 4, 3, 3}, NULL, REAL));
-    set_desc(forward, A(OPERATION_CONVOLUTION_FORWARD_W), describe(2, I8, 4, (int[]){4, 4, 2, 2}, NULL, REAL));
-    set_desc(forward, A(OPERATION_CONVOLUTION_FORWARD_Y), describe(3, I8, 4, (int[]){1, 4, 2, 2}, NULL, REAL));
-    OK(finalize(forward));
+    desc forward = plain_convolution(I8, describe(1, I8, 4, (int[]){1, 4, 3, 3}, NULL, REAL),
+                                     describe(2, I8, 4, (int[]){4, 4, 2, 2}, NULL, REAL),
+                                     describe(3, I8, 4, (int[]){1, 4, 2, 2}, NULL, REAL));
     desc none = graph_of(1, &forward), engine, info;
     IS(finalize(none), 3000 + 3);
     destroy_all();

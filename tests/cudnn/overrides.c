@@ -68,23 +68,8 @@ static int convolutions(struct drawing *g, desc *op, bool then, const int *s, co
         add(g, F32, 4, (int[]){1, s[K], 1, 1}, (int[]){1, o[K], 1, 1}, false);
         add(g, F32, 4, now, before, true);
     }
-    desc conv = create(KIND(CONVOLUTION)), d = create(KIND(OPERATION_CONVOLUTION_FORWARD));
     desc y = between(20, 4, now, before, then), z = between(21, 4, now, before, then), p;
-    const int64_t ones[] = {1, 1}, zeros[] = {0, 0};
-    set_enum(conv, A(CONVOLUTION_COMP_TYPE), TYPE(DATA_TYPE), F32);
-    set_enum(conv, A(CONVOLUTION_CONV_MODE), TYPE(CONVOLUTION_MODE), CUDNN_CROSS_CORRELATION);
-    set_int(conv, A(CONVOLUTION_SPATIAL_DIMS), 2);
-    set(conv, A(CONVOLUTION_DILATIONS), TYPE(INT64), 2, ones);
-    set(conv, A(CONVOLUTION_FILTER_STRIDES), TYPE(INT64), 2, ones);
-    set(conv, A(CONVOLUTION_PRE_PADDINGS), TYPE(INT64), 2, zeros);
-    set(conv, A(CONVOLUTION_POST_PADDINGS), TYPE(INT64), 2, zeros);
-    OK(finalize(conv));
-    set_desc(d, A(OPERATION_CONVOLUTION_FORWARD_CONV_DESC), conv);
-    set_desc(d, A(OPERATION_CONVOLUTION_FORWARD_X), shaped(g, 0, then));
-    set_desc(d, A(OPERATION_CONVOLUTION_FORWARD_W), shaped(g, 1, then));
-    set_desc(d, A(OPERATION_CONVOLUTION_FORWARD_Y), y);
-    OK(finalize(d));
-    op[0] = d;
+    op[0] = plain_convolution(F32, shaped(g, 0, then), shaped(g, 1, then), y);
     op[1] = apply(CUDNN_POINTWISE_ADD, y, shaped(g, 2, then), z);
     p = create(KIND(OPERATION_SOFTMAX));
     set_desc(p, A(OPERATION_SOFTMAX_XDESC), z);

@@ -90,7 +90,6 @@ struct call {
     const char *name;
     void (*set_up)(int type);
     int (*run)(void);
-    bool halves;    /* they are computed */
     bool one_shape; /* of all its tensors: no other can be wrong */
     bool any_type;  /* types may differ */
 };
@@ -101,6 +100,18 @@ static const int *draw_box(void)
     for (int i = 0; i < 4; i++)
         box[i] = sized(5);
     return box;
+}
+
+/* From `inputs` tensors to one more, all of one shape; optional: of the inputs, by bits. */
+static void blend(int type, const int *d, int inputs, unsigned optional)
+{
+    factor(type, 1);
+    for (int i = 0; i < inputs; i++) {
+        both(tensor(type, 4, d, false), false);
+        a[args - 1].optional = optional >> i & 1;
+    }
+    factor(type, 0);
+    both(tensor(type, 4, d, false), true);
 }
 
 static void convolution(int type, int way)
@@ -159,72 +170,50 @@ static void backward_bias(int type)
 }
 static int run_backward_bias(void) { return cudnnConvolutionBackwardBias(P(0), P(1), P(2), P(3), P(4), P(5), P(6)); }
 
-static void activation(int type)
+/* y and x of a gradient: which is needed depends on the function. */
+static void activation_of(int type, int inputs)
 {
     const int *d = draw_box();
     add(HANDLE)->p = handle;
     OK(cudnnSetActivationDescriptor(other(cudnnCreateActivationDescriptor, cudnnDestroyActivationDescriptor),
                                     1 + upto(3), 0, 1));
-    factor(type, 1);
-    both(tensor(type, 4, d, false), false);
-    factor(type, 0);
-    both(tensor(type, 4, d, false), true);
+    blend(type, d, inputs, inputs == 3 ? 1 << 0 | 1 << 2 : 0);
 }
+static void activation(int type) { activation_of(type, 1); }
+static void activation_backward(int type) { activation_of(type, 3); }
 static int run_activation(void) { return cudnnActivationForward(P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7)); }
-static void activation_backward(int type)
-{
-    const int *d = draw_box();
-    add(HANDLE)->p = handle;
-    OK(cudnnSetActivationDescriptor(other(cudnnCreateActivationDescriptor, cudnnDestroyActivationDescriptor),
-                                    1 + upto(3), 0, 1));
-    factor(type, 1);
-    for (int i = 0; i < 3; i++) {
-        both(tensor(type, 4, d, false), false);
-        a[args - 1].optional = i != 1; /* y and x: which is needed depends on the function */
-    }
-    factor(type, 0);
-    both(tensor(type, 4, d, false), true);
-}
 static int run_activation_backward(void)
 {
     return cudnnActivationBackward(P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7), P(8), P(9), P(10), P(11));
 }
 
-static void softmax(int type)
+static void softmax_of(int type, int inputs)
 {
     const int *d = draw_box();
     add(HANDLE)->p = handle;
     mode(upto(3));
     mode(upto(2));
-    factor(type, 1);
-    both(tensor(type, 4, d, false), false);
-    factor(type, 0);
-    both(tensor(type, 4, d, false), true);
+    blend(type, d, inputs, 0);
 }
+static void softmax(int type) { softmax_of(type, 1); }
+static void softmax_backward(int type) { softmax_of(type, 2); }
 static int run_softmax(void) { return cudnnSoftmaxForward(P(0), I(1), I(2), P(3), P(4), P(5), P(6), P(7), P(8)); }
-static void softmax_backward(int type)
-{
-    const int *d = draw_box();
-    add(HANDLE)->p = handle;
-    mode(upto(3));
-    mode(upto(2));
-    factor(type, 1);
-    both(tensor(type, 4, d, false), false);
-    both(tensor(type, 4, d, false), false);
-    factor(type, 0);
-    both(tensor(type, 4, d, false), true);
-}
 static int run_softmax_backward(void)
 {
     return cudnnSoftmaxBackward(P(0), I(1), I(2), P(3), P(4), P(5), P(6), P(7), P(8), P(9), P(10));
 }
 
-static void pooling(int type)
+static const int *begin_pooling(void)
 {
     const int *d = draw_box();
     add(HANDLE)->p = handle;
     OK(cudnnSetPooling2dDescriptor(other(cudnnCreatePoolingDescriptor, cudnnDestroyPoolingDescriptor), upto(3), 0, 2, 2,
                                    0, 0, 1, 1));
+    return d;
+}
+static void pooling(int type)
+{
+    const int *d = begin_pooling();
     factor(type, 1);
     both(tensor(type, 4, d, false), false);
     may_be(1 << 2 | 1 << 3); /* windows may reach beyond */
@@ -235,10 +224,7 @@ static void pooling(int type)
 static int run_pooling(void) { return cudnnPoolingForward(P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7)); }
 static void pooling_backward(int type)
 {
-    const int *d = draw_box();
-    add(HANDLE)->p = handle;
-    OK(cudnnSetPooling2dDescriptor(other(cudnnCreatePoolingDescriptor, cudnnDestroyPoolingDescriptor), upto(3), 0, 2, 2,
-                                   0, 0, 1, 1));
+    const int *d = begin_pooling();
     factor(type, 1);
     for (int i = 0; i < 3; i++) { /* y, dy, x */
         both(tensor(type, 4, i < 2 ? (int[]){box[0], box[1], box[2] - 1, box[3] - 1} : d, false), false);
@@ -251,40 +237,26 @@ static int run_pooling_backward(void)
 {
     return cudnnPoolingBackward(P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7), P(8), P(9), P(10), P(11));
 }
-static void lrn_backward(int type)
+static void lrn_of(int type, int inputs)
 {
     const int *d = draw_box();
     add(HANDLE)->p = handle;
     OK(cudnnSetLRNDescriptor(other(cudnnCreateLRNDescriptor, cudnnDestroyLRNDescriptor), 3, 1e-4, 0.75, 2));
     mode(0);
-    factor(type, 1);
-    for (int i = 0; i < 3; i++)
-        both(tensor(type, 4, d, false), false);
-    factor(type, 0);
-    both(tensor(type, 4, d, false), true);
+    blend(type, d, inputs, 0);
 }
+static void lrn(int type) { lrn_of(type, 1); }
+static void lrn_backward(int type) { lrn_of(type, 3); }
 static int run_lrn_backward(void)
 {
     return cudnnLRNCrossChannelBackward(P(0), P(1), I(2), P(3), P(4), P(5), P(6), P(7), P(8), P(9), P(10), P(11),
                                         P(12));
 }
-static void lrn(int type)
-{
-    const int *d = draw_box();
-    add(HANDLE)->p = handle;
-    OK(cudnnSetLRNDescriptor(other(cudnnCreateLRNDescriptor, cudnnDestroyLRNDescriptor), 3, 1e-4, 0.75, 2));
-    mode(0);
-    factor(type, 1);
-    both(tensor(type, 4, d, false), false);
-    factor(type, 0);
-    both(tensor(type, 4, d, false), true);
-}
 static int run_lrn(void) { return cudnnLRNCrossChannelForward(P(0), P(1), I(2), P(3), P(4), P(5), P(6), P(7), P(8)); }
 
-static void norm(int type)
+static void begin_norm(int type)
 {
-    const int *d = draw_box(), one[] = {1, box[1], 1, 1};
-    const int wide = type == F64 ? F64 : F32;
+    const int *d = draw_box();
     add(HANDLE)->p = handle;
     mode(1);
     factor(type, 1);
@@ -292,6 +264,11 @@ static void norm(int type)
     both(tensor(type, 4, d, false), false);
     both(tensor(type, 4, d, false), true);
     gaps = false; /* one description is that of all */
+}
+static void norm(int type)
+{
+    begin_norm(type);
+    const int wide = type == F64 ? F64 : F32, one[] = {1, box[1], 1, 1};
     struct tensor *scale = tensor(wide, 4, one, false);
     described(scale);
     memory(scale, false);
@@ -312,15 +289,8 @@ static int run_norm(void)
 
 static void norm_inference(int type)
 {
-    const int *d = draw_box(), one[] = {1, box[1], 1, 1};
-    const int wide = type == F64 ? F64 : F32;
-    add(HANDLE)->p = handle;
-    mode(1);
-    factor(type, 1);
-    factor(type, 0);
-    both(tensor(type, 4, d, false), false);
-    both(tensor(type, 4, d, false), true);
-    gaps = false;
+    begin_norm(type);
+    const int wide = type == F64 ? F64 : F32, one[] = {1, box[1], 1, 1};
     struct tensor *scale = tensor(wide, 4, one, false);
     both(scale, false);
     for (int i = 0; i < 3; i++) {
@@ -422,26 +392,26 @@ static int run_reduce(void)
 }
 
 static const struct call calls[] = {
-    {"ConvolutionForward", forward, run_forward, true, false, false},
-    {"ConvolutionBackwardData", backward_data, run_backward_data, true, false, false},
-    {"ConvolutionBackwardFilter", backward_filter, run_backward_filter, true, false, false},
-    {"ConvolutionBackwardBias", backward_bias, run_backward_bias, true, false, false},
-    {"ActivationForward", activation, run_activation, true, false, false},
-    {"ActivationBackward", activation_backward, run_activation_backward, true, false, false},
-    {"SoftmaxForward", softmax, run_softmax, true, false, false},
-    {"SoftmaxBackward", softmax_backward, run_softmax_backward, true, false, false},
-    {"PoolingForward", pooling, run_pooling, true, false, false},
-    {"PoolingBackward", pooling_backward, run_pooling_backward, true, false, false},
-    {"LRNCrossChannelBackward", lrn_backward, run_lrn_backward, true, false, false},
-    {"BatchNormalizationForwardInference", norm_inference, run_norm_inference, true, false, false},
-    {"BatchNormalizationBackward", norm_backward, run_norm_backward, true, false, false},
-    {"LRNCrossChannelForward", lrn, run_lrn, true, false, false},
-    {"BatchNormalizationForwardTraining", norm, run_norm, true, false, false},
-    {"OpTensor", op_tensor, run_op_tensor, true, false, true},
-    {"AddTensor", add_tensor, run_add_tensor, true, false, true},
-    {"TransformTensor", add_tensor, run_transform, true, false, true},
-    {"ScaleTensor", scale_tensor, run_scale, true, true, true},
-    {"ReduceTensor", reduce, run_reduce, true, false, true},
+    {"ConvolutionForward", forward, run_forward, false, false},
+    {"ConvolutionBackwardData", backward_data, run_backward_data, false, false},
+    {"ConvolutionBackwardFilter", backward_filter, run_backward_filter, false, false},
+    {"ConvolutionBackwardBias", backward_bias, run_backward_bias, false, false},
+    {"ActivationForward", activation, run_activation, false, false},
+    {"ActivationBackward", activation_backward, run_activation_backward, false, false},
+    {"SoftmaxForward", softmax, run_softmax, false, false},
+    {"SoftmaxBackward", softmax_backward, run_softmax_backward, false, false},
+    {"PoolingForward", pooling, run_pooling, false, false},
+    {"PoolingBackward", pooling_backward, run_pooling_backward, false, false},
+    {"LRNCrossChannelBackward", lrn_backward, run_lrn_backward, false, false},
+    {"BatchNormalizationForwardInference", norm_inference, run_norm_inference, false, false},
+    {"BatchNormalizationBackward", norm_backward, run_norm_backward, false, false},
+    {"LRNCrossChannelForward", lrn, run_lrn, false, false},
+    {"BatchNormalizationForwardTraining", norm, run_norm, false, false},
+    {"OpTensor", op_tensor, run_op_tensor, false, true},
+    {"AddTensor", add_tensor, run_add_tensor, false, true},
+    {"TransformTensor", add_tensor, run_transform, false, true},
+    {"ScaleTensor", scale_tensor, run_scale, true, true},
+    {"ReduceTensor", reduce, run_reduce, false, true},
 };
 
 /* ---- what is wrong ----------------------------------------------------------------------------- */
@@ -613,7 +583,7 @@ int main(void)
     MUST(cudnnCreate(&handle));
     for (int round = 0; round < 6; round++)
         for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-            one(&calls[i], types[calls[i].halves ? round % 3 : round % 2]);
+            one(&calls[i], types[round % 3]);
     OK(cudnnDestroy(handle));
     return check_end("calls with one thing wrong");
 }

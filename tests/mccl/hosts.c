@@ -4,7 +4,6 @@
 #include "sanitize.h"
 #include "team.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -200,17 +199,6 @@ static void strangers(struct rank *r)
 }
 
 /* ---- what is left behind --------------------------------------------------------------------------- */
-
-static int entries(const char *folder)
-{
-    DIR *d = opendir(folder);
-    int n = 0;
-    while (d && readdir(d))
-        n++;
-    if (d)
-        closedir(d);
-    return n;
-}
 
 static void nothing(void *unused) { (void)unused; }
 

@@ -2,7 +2,6 @@
  * leaves; and once more. Of eight ranks that is 320 initialisations, which meet on two hosts with a /dev/shm of the
  * size that containers have (run.sh). What they took is given back.
  * usage: storm [RANKS] */
-#include <dirent.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,17 +27,6 @@ static void *enter(void *argument)
     musaSetDevice(e->rank->rank);
     e->result = mcclCommInitRank(&e->comm, e->rank->nranks, *e->id, e->rank->rank);
     return NULL;
-}
-
-static int count_files(void)
-{
-    DIR *d = opendir("/proc/self/fd");
-    int n = 0;
-    while (d && readdir(d))
-        n++;
-    if (d)
-        closedir(d);
-    return n;
 }
 
 static void one_round(struct rank *r, int round)
@@ -76,10 +64,10 @@ static void body(struct rank *r)
             shared->made = round + 1;
         }
         one_round(r, round);
-        for (int patience = 0; files && count_files() > files && patience < 100; patience++)
+        for (int patience = 0; files && entries("/proc/self/fd") > files && patience < 100; patience++)
             usleep(20000); /* what others hold of a communicator goes a little later */
-        RANK(r, !files || count_files() <= files);
-        files = count_files() + 8; /* the library's own, which stay */
+        RANK(r, !files || entries("/proc/self/fd") <= files);
+        files = entries("/proc/self/fd") + 8; /* the library's own, which stay */
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "../netns.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -70,6 +71,17 @@ struct desk { /* shared with the processes of a team */
     mcclUniqueId id;
     _Atomic int ready; /* 1: the id is made; 2: it could not be */
 };
+
+int entries(const char *folder)
+{
+    DIR *d = opendir(folder);
+    int n = 0;
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
+}
 
 double seconds(void)
 {

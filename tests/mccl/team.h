@@ -51,6 +51,7 @@ struct caught stderr_catch(void);
 void stderr_caught(struct caught c, char *text, size_t size);
 
 double seconds(void); /* of a clock that nobody sets */
+int entries(const char *folder);
 
 /* n bytes of the rank's device memory; never freed while the team lives, which makes bodies short. */
 void *device_bytes(struct rank *r, size_t n);

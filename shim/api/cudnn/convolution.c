@@ -326,6 +326,14 @@ static int prepare(struct mudnn_convolution *c, void *handle, enum way way, cons
     return r ? r : supported(c, way, desc);
 }
 
+static int check_places(const struct mudnn_convolution *c, const void *x_at, const void *w_at, const void *y_at)
+{
+    DNN_ALIGNED(c->x.type, x_at);
+    DNN_ALIGNED(c->w.type, w_at);
+    DNN_ALIGNED(c->y.type, y_at);
+    return CUDNN_STATUS_SUCCESS;
+}
+
 int wrap_cudnnConvolutionForward(void *handle, const void *alpha, void *x, const void *x_at, void *w, const void *w_at,
                                  void *d, int algo, void *space, size_t size, const void *beta, void *y, void *y_at)
 {
@@ -334,9 +342,9 @@ int wrap_cudnnConvolutionForward(void *handle, const void *alpha, void *x, const
     if (r)
         return r;
     DNN_BAD_UNLESS(alpha && beta && x_at && w_at && y_at);
-    DNN_ALIGNED(c.x.type, x_at);
-    DNN_ALIGNED(c.w.type, w_at);
-    DNN_ALIGNED(c.y.type, y_at);
+    r = check_places(&c, x_at, w_at, y_at);
+    if (r)
+        return r;
     return dnn_done(mu.mudnnHostConvolutionForward(dnn_stream(handle), &c, dnn_scalar(alpha, c.y.type), x_at, w_at,
                                                    dnn_scalar(beta, c.y.type), y_at, NULL),
                     "cudnnConvolutionForward");
@@ -351,9 +359,9 @@ int wrap_cudnnConvolutionBackwardData(void *handle, const void *alpha, void *w, 
     if (r)
         return r;
     DNN_BAD_UNLESS(alpha && beta && x_at && w_at && y_at);
-    DNN_ALIGNED(c.x.type, x_at);
-    DNN_ALIGNED(c.w.type, w_at);
-    DNN_ALIGNED(c.y.type, y_at);
+    r = check_places(&c, x_at, w_at, y_at);
+    if (r)
+        return r;
     return dnn_done(mu.mudnnHostConvolutionBackwardData(dnn_stream(handle), &c, dnn_scalar(alpha, c.x.type), w_at, y_at,
                                                         dnn_scalar(beta, c.x.type), x_at),
                     "cudnnConvolutionBackwardData");
@@ -368,9 +376,9 @@ int wrap_cudnnConvolutionBackwardFilter(void *handle, const void *alpha, void *x
     if (r)
         return r;
     DNN_BAD_UNLESS(alpha && beta && x_at && w_at && y_at);
-    DNN_ALIGNED(c.x.type, x_at);
-    DNN_ALIGNED(c.w.type, w_at);
-    DNN_ALIGNED(c.y.type, y_at);
+    r = check_places(&c, x_at, w_at, y_at);
+    if (r)
+        return r;
     return dnn_done(mu.mudnnHostConvolutionBackwardFilter(dnn_stream(handle), &c, dnn_scalar(alpha, c.w.type), x_at,
                                                           y_at, dnn_scalar(beta, c.w.type), w_at),
                     "cudnnConvolutionBackwardFilter");
@@ -389,9 +397,9 @@ int wrap_cudnnConvolutionBiasActivationForward(void *handle, const void *alpha1,
     if (r)
         return r;
     DNN_BAD_UNLESS(alpha1 && alpha2 && x_at && w_at && y_at && zt && bt && bias_at && dnn_is(DNN_ACTIVATION, a));
-    DNN_ALIGNED(c.x.type, x_at);
-    DNN_ALIGNED(c.w.type, w_at);
-    DNN_ALIGNED(c.y.type, y_at);
+    r = check_places(&c, x_at, w_at, y_at);
+    if (r)
+        return r;
     DNN_ALIGNED(zt->type, z_at);
     DNN_ALIGNED(bt->type, bias_at);
     double scale = dnn_scalar(alpha2, c.y.type);

@@ -80,8 +80,11 @@ static double scale_at(const void *at, int mode, size_t row, size_t rows, size_t
 void lt_scale_line(double *line, const struct lt_scales *s, bool along_k, size_t index, size_t n)
 {
     const size_t per = along(s->mode), blocks = blocks_of(s->k, per);
+    double scale = 0;
     for (size_t p = 0; p < n; p++) {
         const size_t row = along_k ? index : p, k = along_k ? p : index;
-        line[p] *= scale_at(s->at, s->mode, row, s->rows, k / per, blocks);
+        if (!along_k || p % per == 0)
+            scale = scale_at(s->at, s->mode, row, s->rows, k / per, blocks);
+        line[p] *= scale;
     }
 }

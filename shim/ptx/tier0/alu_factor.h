@@ -216,64 +216,47 @@ static inline bool find_places(const struct matrix *m, struct places *p, unsigne
 /* Chunks of the lines of a matrix, which are rows, or with `across` columns: one after another to `raw`, or whether
  * they are there already. A chunk's place is the sum of what its line and its place in the line say. */
 typedef u64 bytes16 __attribute__((vector_size(16)));
-ALWAYS bool visit_places(const struct matrix *m, const struct places *p, uint8_t *raw, unsigned lines, unsigned chunks,
-                         bool copy)
+/* One of them: copied, or what it differs in from what is there. */
+ALWAYS bytes16 visit_chunk(const uint8_t *from, uint8_t *raw, bool copy)
+{
+    bytes16 now, old;
+    memcpy(&now, from, 16);
+    if (copy) {
+        memcpy(raw, &now, 16);
+        return (bytes16){0, 0};
+    }
+    memcpy(&old, raw, 16);
+    return now ^ old;
+}
+ALWAYS bool visit_places(const struct matrix *m, const struct places *p, uint8_t *raw, unsigned lines, unsigned period,
+                         unsigned chunks, bool copy)
 {
     const uint8_t *from = m->window;
-    bytes16 differ = {0, 0}, now, old;
-    if (!copy && chunks == 2 && lines % 8 == 0 && p->period == 8) { /* most of them */
-        for (unsigned first = 0; first < lines; first += 8, from += p->stride)
-            for (unsigned l = 0; l < 8; l++, raw += 32) {
-                memcpy(&now, from + p->at[l][0], 16);
-                memcpy(&old, raw, 16);
-                differ |= now ^ old;
-                memcpy(&now, from + p->at[l][1], 16);
-                memcpy(&old, raw + 16, 16);
-                differ |= now ^ old;
-            }
-        return !(differ[0] | differ[1]);
-    }
-    for (unsigned first = 0; first < lines; first += p->period, from += p->stride) {
-        for (unsigned l = 0; l < p->period && first + l < lines; l++)
-            for (unsigned c = 0; c < chunks; c++, raw += 16) {
-                memcpy(&now, from + p->at[l][c], 16);
-                if (copy) {
-                    memcpy(raw, &now, 16);
-                } else {
-                    memcpy(&old, raw, 16);
-                    differ |= now ^ old;
-                }
-            }
-        if (differ[0] | differ[1])
-            return false;
-    }
-    return true;
+    bytes16 differ = {0, 0};
+    for (unsigned first = 0; first < lines && !(differ[0] | differ[1]); first += period, from += p->stride)
+        for (unsigned l = 0; l < period && first + l < lines; l++)
+            for (unsigned c = 0; c < chunks; c++, raw += 16)
+                differ |= visit_chunk(from + p->at[l][c], raw, copy);
+    return !(differ[0] | differ[1]);
 }
 ALWAYS bool visit_chunks(const struct matrix *m, uint8_t *raw, unsigned lines, unsigned chunks, bool across, bool copy)
 {
     struct places places;
     if (find_places(m, &places, lines, chunks, across))
-        return visit_places(m, &places, raw, lines, chunks, copy);
+        return !copy && chunks == 2 && places.period == 8 /* most of them */
+                   ? visit_places(m, &places, raw, lines, 8, 2, false)
+                   : visit_places(m, &places, raw, lines, places.period, chunks, copy);
     const struct matrix place = *m; /* stays in registers, as `raw` may be anything's bytes */
     u32 of_chunk[MOST_CHUNKS];
+    bytes16 differ = {0, 0};
     for (unsigned c = 0; c < chunks; c++)
         of_chunk[c] = across ? across_k(m, c, 0) : along_k(m, 0, c);
-    for (unsigned l = 0; l < lines; l++) {
+    for (unsigned l = 0; l < lines && !(differ[0] | differ[1]); l++) {
         const u32 of_line = across ? across_k(m, 0, l) : along_k(m, l, 0);
-        bytes16 differ = {0, 0}, now, old;
-        for (unsigned c = 0; c < chunks; c++, raw += 16) {
-            memcpy(&now, chunk_at(&place, of_line + of_chunk[c]), 16);
-            if (copy) {
-                memcpy(raw, &now, 16);
-            } else {
-                memcpy(&old, raw, 16);
-                differ |= now ^ old;
-            }
-        }
-        if (differ[0] | differ[1])
-            return false;
+        for (unsigned c = 0; c < chunks; c++, raw += 16)
+            differ |= visit_chunk(chunk_at(&place, of_line + of_chunk[c]), raw, copy);
     }
-    return true;
+    return !(differ[0] | differ[1]);
 }
 static void gather(const struct matrix *m, uint8_t *raw, unsigned lines, unsigned chunks, bool across)
 {

@@ -99,36 +99,33 @@ ALWAYS f32xn canon(f32xn v)
  * registers, as two of these are begun while one takes four. */
 #define EACH_SUM(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
 #define EACH_OF_16(DO) EACH_SUM(DO) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
+/* All of them over k. FACTORS: what the steps of one kk share. */
+#define ADD_UP(EACH) \
+    { \
+        EACH(LOAD) \
+        for (unsigned kk = 0; kk < k; kk++) { \
+            FACTORS(EACH) \
+            EACH(STEP) \
+        } \
+        EACH(STORE) \
+    }
 
 /* sum[m][n] += a[m][k] * b[k][n]: two vectors of four rows, or one of eight; NaNs are all one. by: sums from row to
  * row. */
 #define ROW_OF(x) ((x) / vectors)
 #define AT(x) (sum + ROW_OF(x) * by + (x) % vectors * WIDTH)
 #define LOAD(x) f32xn s##x = load(AT(x));
+#define FACTORS(EACH) const f32xn first = load(b + kk * n), second = vectors == 2 ? load(b + kk * n + WIDTH) : first;
 #define STEP(x) s##x = step(how, splat(a[ROW_OF(x) * k + kk]), (x) % vectors ? second : first, s##x);
 #define STORE(x) store(AT(x), how == STEP_PAIRS ? s##x : canon(s##x));
 ALWAYS void multiply_rows(enum step how, f32 *sum, unsigned by, const f32 *a, const f32 *b, unsigned n, unsigned k,
-                          unsigned vectors)
-{
-    EACH_SUM(LOAD)
-    for (unsigned kk = 0; kk < k; kk++) {
-        const f32xn first = load(b + kk * n), second = vectors == 2 ? load(b + kk * n + WIDTH) : first;
-        EACH_SUM(STEP)
-    }
-    EACH_SUM(STORE)
-}
-/* Two vectors of eight rows. */
-ALWAYS void multiply_eight_rows(enum step how, f32 *sum, unsigned by, const f32 *a, const f32 *b, unsigned n,
-                                unsigned k)
+                          unsigned vectors){ADD_UP(EACH_SUM)} /* Two vectors of eight rows. */
+ALWAYS
+    void multiply_eight_rows(enum step how, f32 *sum, unsigned by, const f32 *a, const f32 *b, unsigned n, unsigned k)
 {
     enum { vectors = 2 };
 #if T0_LEVEL >= 4
-    EACH_OF_16(LOAD)
-    for (unsigned kk = 0; kk < k; kk++) {
-        const f32xn first = load(b + kk * n), second = load(b + kk * n + WIDTH);
-        EACH_OF_16(STEP)
-    }
-    EACH_OF_16(STORE)
+    ADD_UP(EACH_OF_16)
 #else
     multiply_rows(how, sum, by, a, b, n, k, vectors);
     multiply_rows(how, sum + 4 * by, by, a + 4 * k, b, n, k, vectors);
@@ -137,6 +134,7 @@ ALWAYS void multiply_eight_rows(enum step how, f32 *sum, unsigned by, const f32 
 #undef ROW_OF
 #undef AT
 #undef LOAD
+#undef FACTORS
 #undef STEP
 #undef STORE
 
@@ -199,34 +197,25 @@ ALWAYS void multiply_lanes_by(enum step how, f32 *const *to, const f32 *const *f
 #define STORE(x) store(to[SUM_OF(x)] + LANE_OF(x), how == STEP_PAIRS ? s##x : canon(s##x));
 #define STEP(x) s##x = step(how, load(line + HALF_OF(x) * LIR_LANES + LANE_OF(x)), group##x, s##x);
 #define GROUP(x) const f32xn group##x = repeat_four(four + 4 * GROUP_OF(x));
+#define FACTORS(EACH) \
+    const f32 *four = b + kk * n + c, *line = quads + 2 * kk * LIR_LANES; \
+    EACH(GROUP)
 #if T0_LEVEL >= 4
     for (; c + 16 <= n; c += 16) {
         const unsigned half = 0;
-        EACH_OF_16(LOAD)
-        for (unsigned kk = 0; kk < k; kk++) {
-            const f32 *four = b + kk * n + c, *line = quads + 2 * kk * LIR_LANES;
-            EACH_OF_16(GROUP)
-            EACH_OF_16(STEP)
-        }
-        EACH_OF_16(STORE)
+        ADD_UP(EACH_OF_16)
     }
 #endif
     for (; c < n; c += 4 * GROUPS)
-        for (unsigned half = 0; half < 2; half += HALVES) {
-            EACH_SUM(LOAD)
-            for (unsigned kk = 0; kk < k; kk++) {
-                const f32 *four = b + kk * n + c, *line = quads + 2 * kk * LIR_LANES;
-                EACH_SUM(GROUP)
-                EACH_SUM(STEP)
-            }
-            EACH_SUM(STORE)
-        }
+        for (unsigned half = 0; half < 2; half += HALVES)
+            ADD_UP(EACH_SUM)
 #undef HALF_OF
 #undef GROUP_OF
 #undef LANE_OF
 #undef SUM_OF
 #undef LOAD
 #undef GROUP
+#undef FACTORS
 #undef STEP
 #undef STORE
 }

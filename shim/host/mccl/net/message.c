@@ -7,7 +7,6 @@
 #if __has_include(<ucp/api/ucp.h>)
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "host/mccl/net/ways.h"
 
@@ -17,11 +16,6 @@
 /* In a tag, whose class (flight.c) leaves two bits: this begins a long one, which is not matched; this is its rest. */
 #define TAG_LONG (1ull << 62)
 #define TAG_REST (1ull << 63)
-
-struct call { /* an active message's header: there is a place for the rest of a message with this tag */
-    uint64_t tag;
-    int32_t rank, none; /* that is ready */
-};
 
 struct ready { /* what a peer is ready for */
     struct ready *next;
@@ -54,8 +48,7 @@ void mccl_flight_part(struct mccl_flight *f, unsigned part, ucs_status_t status)
     atomic_store_explicit(&f->done, 1, memory_order_release);
 }
 
-/* What UCX has begun, or not. */
-static void begun(struct mccl_flight *f, unsigned part, ucs_status_ptr_t request)
+void mccl_flight_begun(struct mccl_flight *f, unsigned part, ucs_status_ptr_t request)
 {
     if (UCS_PTR_IS_PTR(request))
         f->request[part] = request;
@@ -65,7 +58,7 @@ static void begun(struct mccl_flight *f, unsigned part, ucs_status_ptr_t request
 
 /* ---- sending ------------------------------------------------------------------------------------- */
 
-static void sent(void *request, ucs_status_t status, void *flight)
+void mccl_flight_sent(void *request, ucs_status_t status, void *flight)
 {
     mccl_flight_part(flight, 0, status);
     mccl_ucx.ucp_request_free(request);
@@ -81,10 +74,11 @@ static void send_part(struct mccl_wire *w, struct mccl_flight *f, unsigned part,
                       size_t bytes)
 {
     const ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-                                       .cb.send = part ? rest_sent : sent,
+                                       .cb.send = part ? rest_sent : mccl_flight_sent,
                                        .user_data = f};
     ucs_status_t s = w->ending ? UCS_ERR_CANCELED : mccl_way_reach(w, f->peer);
-    begun(f, part, s ? UCS_STATUS_PTR(s) : mccl_ucx.ucp_tag_send_nbx(w->peer[f->peer].ep, from, bytes, tag, &param));
+    mccl_flight_begun(f, part,
+                      s ? UCS_STATUS_PTR(s) : mccl_ucx.ucp_tag_send_nbx(w->peer[f->peer].ep, from, bytes, tag, &param));
 }
 
 static void send_rest(struct mccl_wire *w, struct mccl_flight *f)
@@ -160,34 +154,7 @@ static void receive_part(struct mccl_wire *w, struct mccl_flight *f, unsigned pa
     void *request = w->ending ? UCS_STATUS_PTR(UCS_ERR_CANCELED)
                               : mccl_ucx.ucp_tag_recv_nbx(w->worker, to, bytes, tag, mask, &param);
     if (UCS_PTR_IS_ERR(request) || f->parts >> part & 1)
-        begun(f, part, request);
-}
-
-static void call_sent(void *request, ucs_status_t status, void *call)
-{
-    (void)status; /* the way is broken then, which whoever waits for the peer learns */
-    mccl_ucx.ucp_request_free(request);
-    free(call);
-}
-
-/* The peer may send the rest. */
-static ucs_status_t call_for_rest(struct mccl_wire *w, int peer, uint64_t tag)
-{
-    struct call *c = malloc(sizeof *c); /* until UCX has sent it */
-    const ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_FLAGS |
-                                                       UCP_OP_ATTR_FIELD_USER_DATA,
-                                       .flags = UCP_AM_SEND_FLAG_EAGER,
-                                       .cb.send = call_sent,
-                                       .user_data = c};
-    ucs_status_t s = !c ? UCS_ERR_NO_MEMORY : w->ending ? UCS_ERR_CANCELED : mccl_way_reach(w, peer);
-    if (c)
-        *c = (struct call){.tag = tag, .rank = w->rank};
-    void *request = s ? UCS_STATUS_PTR(s)
-                      : mccl_ucx.ucp_am_send_nbx(w->peer[peer].ep, READY_ID, c, sizeof *c, NULL, 0, &param);
-    if (UCS_PTR_IS_PTR(request))
-        return UCS_OK;
-    free(c);
-    return UCS_PTR_STATUS(request);
+        mccl_flight_begun(f, part, request);
 }
 
 void mccl_wire_receive(struct mccl_wire *w, struct mccl_flight *f, int peer, uint64_t tag, uint64_t mask, void *to,
@@ -199,7 +166,7 @@ void mccl_wire_receive(struct mccl_wire *w, struct mccl_flight *f, int peer, uin
     f->wanted = bytes;
     if (is_long) { /* the rest first: whoever sends it may be told before the beginning is looked for */
         receive_part(w, f, 1, tag | TAG_REST, mask, (char *)to + FIRST, bytes - FIRST);
-        ucs_status_t s = f->parts & REST ? call_for_rest(w, peer, tag) : UCS_OK;
+        ucs_status_t s = f->parts & REST ? mccl_note_ready(w, peer, tag) : UCS_OK;
         if (s) { /* it will not come */
             f->status = s;
             f->astray = w->owes = true;
@@ -211,27 +178,17 @@ void mccl_wire_receive(struct mccl_wire *w, struct mccl_flight *f, int peer, uin
 
 /* ---- what comes up -------------------------------------------------------------------------------- */
 
-ucs_status_t mccl_ready_came(void *wire, const void *header, size_t size, void *data, size_t length,
-                             const ucp_am_recv_param_t *param)
+void mccl_message_ready(struct mccl_wire *w, int peer, uint64_t tag)
 {
-    struct mccl_wire *w = wire;
-    struct call c;
-    (void)data, (void)length, (void)param;
-    if (size != sizeof c)
-        return UCS_OK;
-    memcpy(&c, header, sizeof c);
-    if (c.rank < 0 || c.rank >= w->nranks)
-        return UCS_OK;
-    struct peer *p = &w->peer[c.rank];
+    struct peer *p = &w->peer[peer];
     struct ready **end = &p->ready;
     while (*end)
         end = &(*end)->next;
     if ((*end = malloc(sizeof **end)))
-        **end = (struct ready){.tag = c.tag};
+        **end = (struct ready){.tag = tag};
     else
         p->broken = UCS_ERR_NO_MEMORY;
     w->owes = true;
-    return UCS_OK;
 }
 
 static void cancel(struct mccl_wire *w, struct mccl_flight *f)

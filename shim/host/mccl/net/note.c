@@ -3,6 +3,7 @@
 
 #if __has_include(<ucp/api/ucp.h>)
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/mccl/net/ways.h"
@@ -26,6 +27,8 @@ ucs_status_t mccl_note_came(void *wire, const void *header, size_t size, void *d
         w->peer[n.rank].greeted = true;
     else if (n.note == TAKEN && n.count > w->peer[n.rank].taken)
         w->peer[n.rank].taken = n.count;
+    else if (n.note == READY)
+        mccl_message_ready(w, n.rank, n.count);
     return UCS_OK;
 }
 
@@ -45,30 +48,21 @@ ucs_status_t mccl_put_came(void *wire, const void *header, size_t size, void *da
     return UCS_OK;
 }
 
-static void put_sent(void *request, ucs_status_t status, void *flight)
-{
-    mccl_flight_part(flight, 0, status);
-    mccl_ucx.ucp_request_free(request);
-}
-
 void mccl_wire_put(struct mccl_wire *w, struct mccl_flight *f, int peer, const struct mccl_put *put, const void *from,
                    size_t bytes)
 {
     ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
                                                  UCP_OP_ATTR_FIELD_FLAGS,
                                  .flags = UCP_AM_SEND_FLAG_EAGER,
-                                 .cb.send = put_sent,
+                                 .cb.send = mccl_flight_sent,
                                  .user_data = f};
     pthread_mutex_lock(&w->lock);
     mccl_flight_begin(w, f, peer, false, WHOLE);
     f->bytes = bytes;
     ucs_status_t s = w->ending ? UCS_ERR_CANCELED : mccl_way_reach(w, peer);
-    void *request = s ? NULL
-                      : mccl_ucx.ucp_am_send_nbx(w->peer[peer].ep, PUT_ID, put, sizeof *put, from, bytes, &param);
-    if (UCS_PTR_IS_PTR(request))
-        f->request[0] = request;
-    else
-        mccl_flight_part(f, 0, s ? s : UCS_PTR_STATUS(request));
+    mccl_flight_begun(f, 0,
+                      s ? UCS_STATUS_PTR(s)
+                        : mccl_ucx.ucp_am_send_nbx(w->peer[peer].ep, PUT_ID, put, sizeof *put, from, bytes, &param));
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -82,20 +76,43 @@ void mccl_wire_take(struct mccl_wire *w, void (*take)(void *, const struct mccl_
 
 uint64_t mccl_wire_taken(const struct mccl_wire *w, int peer) { return w->peer[peer].taken; }
 
-static void noted_sent(void *request, ucs_status_t status, void *unused)
+/* kept: the header, if it is this note's own. One that does not go has a broken way, which whoever waits for the peer
+ * learns. */
+static void noted(void *request, ucs_status_t status, void *kept)
 {
-    (void)status, (void)unused;
+    (void)status;
     mccl_ucx.ucp_request_free(request);
+    free(kept);
+}
+
+static ucs_status_t send_note(struct mccl_wire *w, int peer, const struct note_header *n, void *kept)
+{
+    const ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_FLAGS |
+                                                       UCP_OP_ATTR_FIELD_USER_DATA,
+                                       .flags = UCP_AM_SEND_FLAG_EAGER,
+                                       .cb.send = noted,
+                                       .user_data = kept};
+    ucs_status_t s = mccl_way_reach(w, peer);
+    void *request = s ? UCS_STATUS_PTR(s)
+                      : mccl_ucx.ucp_am_send_nbx(w->peer[peer].ep, NOTE_ID, n, sizeof *n, NULL, 0, &param);
+    if (UCS_PTR_IS_PTR(request))
+        return UCS_OK;
+    free(kept);
+    return UCS_PTR_STATUS(request);
 }
 
 void mccl_note_send(struct mccl_wire *w, int peer, enum note note)
 {
-    const struct note_header *n = note == TAKEN ? &w->peer[peer].has_taken : &w->notes[note];
-    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_FLAGS,
-                                 .flags = UCP_AM_SEND_FLAG_EAGER,
-                                 .cb.send = noted_sent};
-    if (!mccl_way_reach(w, peer))
-        (void)mccl_ucx.ucp_am_send_nbx(w->peer[peer].ep, NOTE_ID, n, sizeof *n, NULL, 0, &param);
+    (void)send_note(w, peer, note == TAKEN ? &w->peer[peer].has_taken : &w->notes[note], NULL);
+}
+
+ucs_status_t mccl_note_ready(struct mccl_wire *w, int peer, uint64_t tag)
+{
+    struct note_header *n = w->ending ? NULL : malloc(sizeof *n);
+    if (!n)
+        return w->ending ? UCS_ERR_CANCELED : UCS_ERR_NO_MEMORY;
+    *n = (struct note_header){READY, w->rank, tag};
+    return send_note(w, peer, n, n);
 }
 
 #endif

@@ -11,12 +11,12 @@
 #define RENEW_MS 3000 /* how long a way that breaks meanwhile is made anew: the link may have gone and come */
 #define MOST_LOST (RENEW_MS / AGAIN_MS)
 
-enum note { GREETING, GREETED, FAREWELL, HEARD, TAKEN, NOTES };
-enum { NOTE_ID, PUT_ID, READY_ID }; /* of active messages */
-struct note_header {                /* of an active message: I can reach you, I have sent all; and the answers */
+enum note { GREETING, GREETED, FAREWELL, HEARD, TAKEN, NOTES, READY }; /* below NOTES: one of each at a time */
+enum { NOTE_ID, PUT_ID };                                              /* of active messages */
+struct note_header { /* of an active message: I can reach you, I have sent all; and the answers */
     uint32_t note;
     int32_t rank;
-    uint64_t count; /* TAKEN: puts */
+    uint64_t count; /* TAKEN: puts; READY: the tag of a message for whose rest there is a place */
 };
 
 struct peer {
@@ -60,7 +60,11 @@ void mccl_worker_end(struct mccl_wire *w);
 enum { WHOLE = 1, REST = 2 };
 void mccl_flight_begin(struct mccl_wire *w, struct mccl_flight *f, int peer, bool receives, unsigned parts);
 void mccl_flight_part(struct mccl_flight *f, unsigned part, ucs_status_t status);
-void mccl_message_serve(struct mccl_wire *w);  /* does what has come up while UCX was at work */
+/* What UCX gave for a part that it was asked to begin, and what it calls when the first part of one is sent. */
+void mccl_flight_begun(struct mccl_flight *f, unsigned part, ucs_status_ptr_t request);
+void mccl_flight_sent(void *request, ucs_status_t status, void *flight);
+void mccl_message_ready(struct mccl_wire *w, int peer, uint64_t tag); /* as the peer says */
+void mccl_message_serve(struct mccl_wire *w);                         /* does what has come up while UCX was at work */
 void mccl_message_cancel(struct mccl_wire *w); /* what is received, and what waits for the peer to be ready */
 void mccl_message_end(struct mccl_wire *w);    /* all, when UCX will not be called any more */
 bool mccl_message_sends(const struct mccl_wire *w);
@@ -68,8 +72,9 @@ void mccl_message_free(struct mccl_wire *w);
 
 /* note.c. Active messages, which the peer takes whatever it does. */
 void mccl_note_send(struct mccl_wire *w, int peer, enum note note);
+ucs_status_t mccl_note_ready(struct mccl_wire *w, int peer, uint64_t tag);
 
 /* What UCX calls for them, with the wire. */
-__typeof__(*(ucp_am_recv_callback_t)0) mccl_note_came, mccl_put_came, mccl_ready_came;
+__typeof__(*(ucp_am_recv_callback_t)0) mccl_note_came, mccl_put_came;
 
 #endif

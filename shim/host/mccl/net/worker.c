@@ -42,8 +42,7 @@ static ucs_status_t begin(struct mccl_wire *w, const char *transports)
                            .estimated_num_eps = (size_t)w->nranks};
     ucp_worker_params_t worker = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
                                   .thread_mode = UCS_THREAD_MODE_SERIALIZED};
-    static const ucp_am_recv_callback_t came[] = {
-        [NOTE_ID] = mccl_note_came, [PUT_ID] = mccl_put_came, [READY_ID] = mccl_ready_came};
+    static const ucp_am_recv_callback_t came[] = {[NOTE_ID] = mccl_note_came, [PUT_ID] = mccl_put_came};
     ucp_config_t *config = NULL;
     ucs_status_t s = mccl_ucx.ucp_config_read(NULL, NULL, &config);
     if (!s && transports)
