@@ -119,6 +119,12 @@ int cumu_host_release(struct host_work *held, MUstreamCallback fn, void *user)
     return 1;
 }
 
+bool cumu_host_at_once(MUstream stream, bool (*does)(void *), void *arg)
+{
+    MUstream s;
+    return host_stream_open(stream, &s) && host_at_once(s, does, arg);
+}
+
 MUresult muLaunchHostFunc(MUstream stream, MUhostFn fn, void *user)
 {
     return fn ? enqueue_callback(stream, &(struct callback){.host_fn = fn, .user = user}) : MUSA_ERROR_INVALID_VALUE;

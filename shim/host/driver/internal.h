@@ -129,6 +129,9 @@ MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *con
 struct host_work *host_hold(MUstream s);
 /* It is done, unless there is an op: then a thread of the stream does that, in the same place. */
 void host_release(struct host_work *held, const struct host_op *op);
+/* does(arg), which takes some nanoseconds and waits for nothing, with host_sched held, if host_hold would give a place:
+ * nobody sees it under way, so that it needs none. What it says; false, and nothing was done, if it was not called. */
+bool host_at_once(MUstream s, bool (*does)(void *), void *arg);
 /* Non-blocking streams' later work waits for what the legacy stream has now. */
 void host_fence(MUcontext ctx);
 void host_work_ref(struct host_work *w);   /* host_sched held */

@@ -457,6 +457,16 @@ void host_release(struct host_work *held, const struct host_op *op)
     unlock_and_wake();
 }
 
+bool host_at_once(MUstream s, bool (*does)(void *), void *arg)
+{
+    if (host_order_on())
+        return false;
+    pthread_mutex_lock(&host_sched);
+    const bool done = !s->head && !s->running && !s->doomed && !implied(s, NULL) && does(arg);
+    pthread_mutex_unlock(&host_sched);
+    return done;
+}
+
 /* Queues work on a stream behind what it depends on: the stream's last work, what the default stream implies,
  * `after`. Work in an idle stream that may run here does, with the lock released around it; else a server thread
  * takes it. */

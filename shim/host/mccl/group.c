@@ -231,23 +231,51 @@ static musaError_t link_streams(int device, musaStream_t from, musaStream_t to)
 
 static bool hold(struct mccl_way *w) { return !handle_of_thread(w->stream) && (w->held = cumu_host_hold(w->stream)); }
 
+/* Draws a ticket whose turn it is; false: there is none, as another job has come before. */
+static bool draw(mcclComm_t c, uint32_t *ticket)
+{
+    uint32_t now = *ticket = c->finished;
+    return c->issued == now && !c->error && atomic_compare_exchange_strong(&c->issued, &now, now + 1);
+}
+
 /* Takes the job's place in its streams and its turn in the communicator, if it has to wait for neither. */
 static bool enter(struct mccl_job *j)
 {
     mcclComm_t c = j->comm;
-    j->ticket = c->finished;
-    if (mccl_one_sided(j) || c->issued != j->ticket || c->error || !hold(&j->way))
+    if (mccl_one_sided(j) || c->issued != c->finished || c->error || !hold(&j->way))
         return false;
-    uint32_t ticket = j->ticket;
     bool all = true;
     for (int i = 0; i < j->nothers && all; i++)
         all = hold(&j->others[i]);
-    all = all && atomic_compare_exchange_strong(&c->issued, &ticket, ticket + 1); /* or a graph has come before */
-    if (all)
+    if (all && draw(c, &j->ticket)) /* or a graph has come before */
         return true;
     release_all(j, 0);
     return false;
 }
+
+/* How often a call looks whether the others have come. */
+struct looks {
+    int done, most;
+    bool crowded;
+};
+
+static int most_looks(mcclComm_t c) { return (c->crowded ? CROWDED_TURNS : LOOKS + TURNS) >> c->impatience; }
+
+/* Between two looks. False: that was the last one. */
+static bool look_again(struct looks *l)
+{
+    if (l->done >= l->most)
+        return false;
+    if (!l->crowded && l->done <= LOOKS) {
+        if (l->done > AT_ONCE) /* takes longer than a look */
+            mccl_pause();
+    } else if (!mccl_yield())
+        l->done = l->most;
+    l->done++;
+    return true;
+}
+
+static void lose_patience(mcclComm_t c) { c->impatience += c->impatience < IMPATIENCE; }
 
 /* A short call on an idle stream need not be handed to a thread of the device: it may begin now, and if the others are
  * here already it is done at once. False if it is none. */
@@ -298,16 +326,16 @@ static bool is_first(const struct mccl_job *jobs, const struct mccl_job *j)
  * rest, some of it begun, is for streams. Every rank may be this thread's own: then nobody waits for another thread. */
 static struct mccl_job *do_here(struct mccl_job *jobs, void (*take)(struct mccl_job *))
 {
-    int n = 0, looks = 0, most = LOOKS + TURNS;
-    bool crowded = false;
+    struct looks looks = {.most = LOOKS + TURNS};
+    int n = 0;
     for (const struct mccl_job *j = jobs; j; j = j->next, n++) {
-        crowded = crowded || j->comm->crowded;
-        const int its = (j->comm->crowded ? CROWDED_TURNS : LOOKS + TURNS) >> j->comm->impatience;
-        most = its < most ? its : most;
+        const int its = most_looks(j->comm);
+        looks.crowded = looks.crowded || j->comm->crowded;
+        looks.most = its < looks.most ? its : looks.most;
     }
     if (n > MOST_HERE)
         return jobs;
-    for (bool able = true; jobs && able; looks++) {
+    for (bool able = true; jobs && able;) {
         bool moved = false;
         for (struct mccl_job **link = &jobs, *j; (j = *link) && able;) {
             const bool turn = j->way.held || is_first(jobs, j);
@@ -322,19 +350,45 @@ static struct mccl_job *do_here(struct mccl_job *jobs, void (*take)(struct mccl_
             take(j);
             moved = true;
         }
-        if (!jobs || moved)
+        if (!jobs || !able || moved || look_again(&looks))
             continue;
-        if (looks >= most)
-            break;
-        if (!crowded && looks <= LOOKS) {
-            if (looks > AT_ONCE) /* takes longer than a look */
-                mccl_pause();
-        } else if (!mccl_yield())
-            looks = most;
+        for (const struct mccl_job *j = jobs; j; j = j->next)
+            lose_patience(j->comm);
+        break;
     }
-    for (const struct mccl_job *j = jobs; j && looks >= most; j = j->next)
-        j->comm->impatience += j->comm->impatience < IMPATIENCE;
     return jobs;
+}
+
+static bool always(void *unused) { return (void)unused, true; }
+
+static bool step_letter(void *job)
+{
+    const struct mccl_job *j = job;
+    return mccl_step_letter(j->comm, j->transfers);
+}
+
+/* One short message is sent or taken at a stroke, which needs no place in the stream. True: it is done. False: the job
+ * goes to its stream if it has drawn its ticket. */
+static bool at_a_stroke(struct mccl_job *j)
+{
+    mcclComm_t c = j->comm;
+    const struct mccl_transfer *t = j->transfers;
+    struct looks looks = {.most = most_looks(c), .crowded = c->crowded};
+    if (!mccl_is_letter(c, t) || handle_of_thread(j->way.stream) ||
+        (!t->send && !cumu_host_at_once(j->way.stream, always, NULL)) || !draw(c, &j->ticket))
+        return false;
+    bool patient = true;
+    while (!mccl_letter_can_go(c, t) && !c->aborting && (patient = look_again(&looks)))
+        ;
+    if (!patient)
+        lose_patience(c);
+    j->drawn = !cumu_host_at_once(j->way.stream, step_letter, j);
+    if (j->drawn)
+        return false;
+    c->impatience = t->send ? c->impatience : 0;
+    mccl_notify(c);
+    mccl_turn_done(c);
+    return true;
 }
 
 static void keep(struct mccl_job *j) { (void)j; }
@@ -351,7 +405,7 @@ void mccl_drop_here(struct mccl_job *j)
     if (j->given || j->begun) /* the others have this rank's data already and would wait for the next */
         mccl_fail(c, mcclSystemError, "rank %d is out of memory", c->rank);
     mccl_net_drop(j);
-    if (j->way.held)
+    if (j->way.held || j->drawn)
         mccl_turn_done(c);
     release_all(j, 0);
 }
@@ -373,6 +427,14 @@ static mcclResult_t go_on(struct mccl_job *j)
     return mcclUnhandledMusaError;
 }
 
+/* A job with a ticket takes its turn, and does nothing. */
+static void pass(struct mccl_job *j)
+{
+    mccl_wait_turn(j->comm, j->ticket);
+    mccl_turn_done(j->comm);
+    j->drawn = false;
+}
+
 /* Puts a job onto its stream: as a callback that waits for its turn among the communicator's jobs, or as a node of a
  * graph that the stream captures. A job that cannot be launched takes its turn and fails, because the other ranks
  * wait for it. */
@@ -389,6 +451,8 @@ static mcclResult_t launch(struct mccl_job *j)
     if (r && r != musaErrorInvalidResourceHandle &&
         (r < musaErrorStreamCaptureUnsupported || r > musaErrorStreamCaptureWrongThread)) /* no mistake of the call */
         fail_launch(c, r);
+    if (j->drawn && (r || status == musaStreamCaptureStatusActive))
+        pass(j);
     if (!r && status == musaStreamCaptureStatusActive) {
         r = capture_job(j);
         if (!r) {
@@ -396,16 +460,14 @@ static mcclResult_t launch(struct mccl_job *j)
             c->captured = j;
         }
     } else if (!r) {
-        j->ticket = issue(j);
+        j->ticket = j->drawn ? j->ticket : issue(j);
         r = musaStreamAddCallback(j->way.stream, on_stream, j, 0);
         if (r) { /* the others will wait for this rank in vain */
             fail_launch(c, r);
             if (mccl_one_sided(j))
                 mccl_flown(c);
-            else {
-                mccl_wait_turn(c, j->ticket);
-                mccl_turn_done(c);
-            }
+            else
+                pass(j);
         }
     }
     mccl_switch_back(&before);
@@ -486,7 +548,7 @@ mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t
     mccl_transfer_copy(&here, t);
     struct mccl_job job;
     describe_transfers(&job, comm, &here, stream);
-    if (mccl_done_here(&job))
+    if (at_a_stroke(&job) || (!job.drawn && mccl_done_here(&job)))
         return mcclSuccess;
     struct mccl_job *j = malloc(sizeof *j);
     if (!j) {

@@ -251,6 +251,7 @@ struct mccl_job { /* what one callback does */
     } way, *others; /* others: of a group's transfers, which wait for each other */
     int nothers;
     uint32_t ticket;              /* drawn with the place in the stream */
+    bool drawn;                   /* or before there is one */
     const struct mccl_job *whole; /* that this is a step of; or NULL */
     uint64_t given;               /* number of a short collective whose first half is done; 0 */
     bool worked;                  /* of one with offers: this rank's work is done, with this */
@@ -327,6 +328,11 @@ bool mccl_advance_collective(struct mccl_job *job);
  * without waiting; true once they are done, or have failed. */
 bool mccl_begin_transfers(struct mccl_job *job);
 bool mccl_advance_transfers(struct mccl_job *job);
+/* Is it one short letter between ranks of this host? Is there room for it, or the one to be received? Sends or takes it:
+ * false, and nothing was done, where it has to wait, or one that does not fit is for who may fail. */
+bool mccl_is_letter(mcclComm_t c, const struct mccl_transfer *t);
+bool mccl_letter_can_go(mcclComm_t c, const struct mccl_transfer *t);
+bool mccl_step_letter(mcclComm_t c, struct mccl_transfer *t);
 /* The first meeting of all ranks: finds out whether each can map the others' memory, of which `probe` is
  * an allocation of this one's. */
 mcclResult_t mccl_settle(mcclComm_t c, const void *probe);

@@ -169,6 +169,23 @@ void mccl_reset_transfers(struct mccl_job *job)
     }
 }
 
+bool mccl_is_letter(mcclComm_t c, const struct mccl_transfer *t) { return !c->net && t->bytes <= MCCL_FEW; }
+
+bool mccl_letter_can_go(mcclComm_t c, const struct mccl_transfer *t)
+{
+    return t->send ? has_room(mailbox(c, t), t) : has_letter(mailbox(c, t));
+}
+
+bool mccl_step_letter(mcclComm_t c, struct mccl_transfer *t)
+{
+    const struct mccl_mailbox *box = mailbox(c, t);
+    bool moved;
+    if (t->send)
+        return step_send(c, t) && t->complete;
+    const uint64_t taken = atomic_load_explicit(&box->taken, memory_order_relaxed);
+    return has_letter(box) && box->letter[taken % MCCL_DEPTH].total == t->bytes && !step_receive(c, t, &moved);
+}
+
 bool mccl_begin_transfers(struct mccl_job *job)
 {
     size_t bytes = 0;

@@ -281,13 +281,16 @@ static void check_silence(struct mccl_star *s, int64_t now, int64_t slept, int64
     }
 }
 
-static int gather_polls(struct mccl_star *s, bool busy)
+/* *busy: others move what is on the wire, so that it tells this thread nothing; or one of them has it just now. */
+static int gather_polls(struct mccl_star *s, bool *busy)
 {
     int n = 0;
     s->polls[n++] = (struct pollfd){.fd = s->wake, .events = POLLIN};
     s->polls[n++] = (struct pollfd){.fd = s->listener, .events = POLLIN};
-    bool idle = !busy && !s->net->waiting && !s->net->comm->shared->failed && mccl_wire_arm(s->net->wire);
-    s->polls[n++] = (struct pollfd){.fd = idle ? mccl_wire_descriptor(s->net->wire) : -1, .events = POLLIN};
+    const bool idle = !*busy && !s->net->waiting && !s->net->comm->shared->failed;
+    const bool armed = idle && mccl_wire_arm(s->net->wire);
+    *busy = *busy || (idle && !armed);
+    s->polls[n++] = (struct pollfd){.fd = armed ? mccl_wire_descriptor(s->net->wire) : -1, .events = POLLIN};
     for (int i = 0; i < s->nlinks; i++)
         s->polls[n++] = (struct pollfd){.fd = s->links[i].fd, .events = POLLIN};
     return n;
@@ -336,7 +339,7 @@ static void *run(void *arg)
         /* While calls come one after the other, they look at the wire, and it wakes nobody else. */
         unsigned moved = atomic_load_explicit(&s->net->moved, memory_order_relaxed);
         bool busy = moved != s->moved;
-        int n = gather_polls(s, busy);
+        int n = gather_polls(s, &busy);
         s->moved = moved;
         (void)mccl_poll_some(s->polls, n, busy ? BUSY_MS : beat);
         int64_t now = mccl_now_ms(), slept = now - before;

@@ -103,7 +103,8 @@ unsigned mccl_wire_moves(const struct mccl_wire *w) { return w->moves; }
 
 bool mccl_wire_arm(struct mccl_wire *w)
 {
-    pthread_mutex_lock(&w->lock);
+    if (pthread_mutex_trylock(&w->lock)) /* who has it may have to wait for a CPU, and the others hear from this rank */
+        return false;
     bool armed = mccl_ucx.ucp_worker_arm(w->worker) == UCS_OK;
     pthread_mutex_unlock(&w->lock);
     return armed;
