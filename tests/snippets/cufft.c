@@ -50,6 +50,9 @@ static void ways_to_plan(void)
     OK(C(cufftXtMakePlanMany)(plan = empty(), 1, n64, NULL, 1, 1, CUDA_R_64F, NULL, 1, 1, CUDA_C_64F, 1, &size,
                               CUDA_C_64F));
     made(plan);
+    OK(C(cufftXtMakePlanMany)(plan = empty(), 1, n64, NULL, 1, 1, CUDA_R_32F, NULL, 1, 1, CUDA_C_32F, 1, &size,
+                              CUDA_R_32F));
+    made(plan);
     IS(C(cufftPlan1d)(NULL, N, CUFFT_C2C, 1), CUFFT_INVALID_VALUE);
     IS(C(cufftPlan1d)(&plan, 0, CUFFT_C2C, 1), CUFFT_INVALID_SIZE);
     IS(C(cufftPlan2d)(&plan, N, N, 7), CUFFT_INVALID_TYPE);

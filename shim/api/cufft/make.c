@@ -34,13 +34,25 @@ int wrap_cufftMakePlanMany(int plan, int rank, int *n, int *inembed, int istride
     return made(place_,
                 mu.mufftMakePlanMany(h, rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch, size));
 }
+/* cuFFT's callers may name the real type where one side is real (nvmath-python does); muFFT is told the complex one. */
+static int execution_type(int type)
+{
+    switch (type) {
+    case MUSA_R_32F: return MUSA_C_32F;
+    case MUSA_R_64F: return MUSA_C_64F;
+    case MUSA_R_16F: return MUSA_C_16F;
+    case MUSA_R_16BF: return MUSA_C_16BF;
+    default: return type;
+    }
+}
+
 int wrap_cufftXtMakePlanMany(int plan, int rank, long long *n, long long *inembed, long long istride, long long idist,
                              int itype, long long *onembed, long long ostride, long long odist, int otype,
                              long long batch, size_t *size, int etype)
 {
     CUFFT_BELOW(plan, h);
     return made(place_, mu.mufftXtMakePlanMany(h, rank, n, inembed, istride, idist, itype, onembed, ostride, odist,
-                                               otype, batch, size, etype));
+                                               otype, batch, size, execution_type(etype)));
 }
 
 int wrap_cufftGetSize1d(int plan, int nx, int type, int batch, size_t *size)
@@ -70,7 +82,7 @@ int wrap_cufftXtGetSizeMany(int plan, int rank, long long *n, long long *inembed
 {
     CUFFT_BELOW(plan, h);
     return mu.mufftXtGetSizeMany(h, rank, n, inembed, istride, idist, itype, onembed, ostride, odist, otype, batch,
-                                 size, etype);
+                                 size, execution_type(etype));
 }
 
 /* muFFT's 64-bit form takes element types, as cuFFT's Xt form does. */

@@ -328,8 +328,8 @@ bool mccl_advance_collective(struct mccl_job *job);
  * without waiting; true once they are done, or have failed. */
 bool mccl_begin_transfers(struct mccl_job *job);
 bool mccl_advance_transfers(struct mccl_job *job);
-/* Is it one short letter between ranks of this host? Is there room for it, or the one to be received? Sends or takes it:
- * false, and nothing was done, where it has to wait, or one that does not fit is for who may fail. */
+/* Is it one short letter between ranks of this host? Is there room for it, or the one to be received? Sends or takes
+ * it: false, and nothing was done, where it has to wait, or one that does not fit is for who may fail. */
 bool mccl_is_letter(mcclComm_t c, const struct mccl_transfer *t);
 bool mccl_letter_can_go(mcclComm_t c, const struct mccl_transfer *t);
 bool mccl_step_letter(mcclComm_t c, struct mccl_transfer *t);

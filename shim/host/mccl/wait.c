@@ -49,7 +49,7 @@ void mccl_pause(void)
 #endif
 }
 
-/* A clock whose unit hardly matters, which costs less than the one that tells seconds: 2 to 5 ticks are a nanosecond. */
+/* A clock whose unit hardly matters, and which costs less than that of seconds: 2 to 5 ticks are a nanosecond. */
 static uint64_t ticks(void)
 {
 #if defined __x86_64__

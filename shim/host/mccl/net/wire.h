@@ -55,8 +55,8 @@ bool mccl_wire_progress(struct mccl_wire *w);
 /* The same, after the other one: all that this host has got by now is moved. */
 void mccl_wire_drain(struct mccl_wire *w);
 unsigned mccl_wire_moves(const struct mccl_wire *w); /* changes when something has been */
-/* A descriptor that becomes readable when there is something to move, once armed. False: there is already, or who has the
- * wire now will see it. */
+/* A descriptor that becomes readable when there is something to move, once armed. False: there is already, or who has
+ * the wire now will see it. */
 int mccl_wire_descriptor(const struct mccl_wire *w);
 bool mccl_wire_arm(struct mccl_wire *w);
 /* All that is under way ends, now: nothing is written to or read from its memory any more. */
