@@ -189,8 +189,8 @@ static inline u32 across_k(const struct matrix *m, unsigned chunk, unsigned k)
     return chunk * 16 % m->span + chunk * 16 / m->span * of_chunk + k % rows * m->span + k / rows * of_rows;
 }
 
-/* Lines repeat by eight (or four), a stride further on, which does not change the bits that swizzles look at if it is
- * whole 1024 bytes: the places of the first of them in at[line][chunk], where all are in shared memory. */
+/* Lines repeat by eight (or four), a stride further on, which mostly does not change the bits that swizzles look at:
+ * the places of the first of them in at[line][chunk], where all are in shared memory. */
 enum { MOST_PERIOD = 8 };
 struct places {
     u32 at[MOST_PERIOD][MOST_CHUNKS], period, stride;
@@ -200,7 +200,7 @@ static inline bool find_places(const struct matrix *m, struct places *p, unsigne
     u32 most = 0;
     p->period = across && m->by_four ? 4 : 8;
     p->stride = !across ? m->stride : m->span == 16 ? m->lead : m->stride;
-    if (m->mask && p->stride % 1024 && lines > p->period)
+    if (m->mask && p->stride % ((m->mask << m->shift) + 128) && lines > p->period)
         return false;
     for (unsigned l = 0; l < p->period && l < lines; l++)
         for (unsigned c = 0; c < chunks; c++) {
@@ -213,58 +213,35 @@ static inline bool find_places(const struct matrix *m, struct places *p, unsigne
     return most < m->w->shared_size && most < 0x40000;
 }
 
-/* Chunks of the lines of a matrix, which are rows, or with `across` columns: one after another to `raw`, or whether
- * they are there already. A chunk's place is the sum of what its line and its place in the line say. */
 typedef u64 bytes16 __attribute__((vector_size(16)));
-/* One of them: copied, or what it differs in from what is there. */
-ALWAYS bytes16 visit_chunk(const uint8_t *from, uint8_t *raw, bool copy)
+/* Chunks of the lines of a matrix, which are rows, or with `across` columns, one after another to `raw`. A chunk's
+ * place is the sum of what its line and its place in the line say. */
+ALWAYS void copy_chunk(uint8_t *raw, const uint8_t *from)
 {
-    bytes16 now, old;
-    memcpy(&now, from, 16);
-    if (copy) {
-        memcpy(raw, &now, 16);
-        return (bytes16){0, 0};
-    }
-    memcpy(&old, raw, 16);
-    return now ^ old;
-}
-ALWAYS bool visit_places(const struct matrix *m, const struct places *p, uint8_t *raw, unsigned lines, unsigned period,
-                         unsigned chunks, bool copy)
-{
-    const uint8_t *from = m->window;
-    bytes16 differ = {0, 0};
-    for (unsigned first = 0; first < lines && !(differ[0] | differ[1]); first += period, from += p->stride)
-        for (unsigned l = 0; l < period && first + l < lines; l++)
-            for (unsigned c = 0; c < chunks; c++, raw += 16)
-                differ |= visit_chunk(from + p->at[l][c], raw, copy);
-    return !(differ[0] | differ[1]);
-}
-ALWAYS bool visit_chunks(const struct matrix *m, uint8_t *raw, unsigned lines, unsigned chunks, bool across, bool copy)
-{
-    struct places places;
-    if (find_places(m, &places, lines, chunks, across))
-        return !copy && chunks == 2 && places.period == 8 /* most of them */
-                   ? visit_places(m, &places, raw, lines, 8, 2, false)
-                   : visit_places(m, &places, raw, lines, places.period, chunks, copy);
-    const struct matrix place = *m; /* stays in registers, as `raw` may be anything's bytes */
-    u32 of_chunk[MOST_CHUNKS];
-    bytes16 differ = {0, 0};
-    for (unsigned c = 0; c < chunks; c++)
-        of_chunk[c] = across ? across_k(m, c, 0) : along_k(m, 0, c);
-    for (unsigned l = 0; l < lines && !(differ[0] | differ[1]); l++) {
-        const u32 of_line = across ? across_k(m, 0, l) : along_k(m, l, 0);
-        for (unsigned c = 0; c < chunks; c++, raw += 16)
-            differ |= visit_chunk(chunk_at(&place, of_line + of_chunk[c]), raw, copy);
-    }
-    return !(differ[0] | differ[1]);
+    bytes16 v;
+    memcpy(&v, from, 16);
+    memcpy(raw, &v, 16);
 }
 static void gather(const struct matrix *m, uint8_t *raw, unsigned lines, unsigned chunks, bool across)
 {
-    visit_chunks(m, raw, lines, chunks, across, true);
-}
-static inline bool is_gathered(const struct matrix *m, uint8_t *raw, unsigned lines, unsigned chunks, bool across)
-{
-    return visit_chunks(m, raw, lines, chunks, across, false);
+    struct places places;
+    const uint8_t *from = m->window;
+    if (find_places(m, &places, lines, chunks, across)) {
+        for (unsigned first = 0; first < lines; first += places.period, from += places.stride)
+            for (unsigned l = 0; l < places.period && first + l < lines; l++)
+                for (unsigned c = 0; c < chunks; c++, raw += 16)
+                    copy_chunk(raw, from + places.at[l][c]);
+        return;
+    }
+    const struct matrix place = *m; /* stays in registers, as `raw` may be anything's bytes */
+    u32 of_chunk[MOST_CHUNKS];
+    for (unsigned c = 0; c < chunks; c++)
+        of_chunk[c] = across ? across_k(m, c, 0) : along_k(m, 0, c);
+    for (unsigned l = 0; l < lines; l++) {
+        const u32 of_line = across ? across_k(m, 0, l) : along_k(m, l, 0);
+        for (unsigned c = 0; c < chunks; c++, raw += 16)
+            copy_chunk(raw, chunk_at(&place, of_line + of_chunk[c]));
+    }
 }
 
 /* What tools hear of such chunks before they are read. */

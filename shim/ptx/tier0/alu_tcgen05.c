@@ -214,7 +214,6 @@ static void read_b(const struct job *j, struct scratch *s, unsigned even)
     const unsigned parts = j->pair ? 2 : 1, n = j->n / parts, shift = shift_of(j), more = (shift + 15) & ~15u;
     const bool across = j->desc >> 16 & 1;
     struct matrix m = open_factor(j, LIR_TC_B);
-    s->known = 0;
     for (unsigned p = 0; p < parts; p++) {
         m.window = t0_tile_window(j->w, even + p);
         tell_rows(&m, n + (across ? more : shift), j->k, j->fb, across);

@@ -4,7 +4,7 @@
 #define CUMU_PTX_TIER0_ALU_TILE_H
 
 #include "ptx/lir/matrix.h"
-#include "ptx/tier0/alu_factor.h"
+#include "ptx/tier0/alu_kept.h"
 
 /* What the level has at once, and how many of them. */
 #if T0_LEVEL >= 4
@@ -24,7 +24,7 @@ struct scratch {
     f32 quads[128 * 64];       /* wgmma's A: 64 lanes for each k */
     uint8_t raw[256 * 32];     /* A's chunks; columns of a sparse one */
     uint8_t right[MOST_BYTES]; /* B's */
-    u64 known;                 /* what `b` has been made of `right` as by wgmma; 0: it has not */
+    struct kept_columns kept;  /* wgmma's */
 };
 _Static_assert(sizeof(struct scratch) <= T0_SCRATCH, "room");
 
@@ -180,11 +180,10 @@ static inline void multiply(enum step how, f32 *sum, unsigned by, const f32 *a, 
 }
 
 /* The same for the fragments of a warp's 16 rows, in which every lane has a row and a column of its own:
- * to[4 * (c / 8) + 2 * half + odd][lane] = from[the same][lane] + the sum over k of
+ * sums[4 * (c / 8) + 2 * half + odd][lane] += the sum over k of
  * A[8 * half + lane / 4][k] * B[k][8 * (c / 8) + 2 * (lane % 4) + odd].
  * quads: of each k, A's column with every row four times; b: of each k, of each eight columns the even ones first. */
-ALWAYS void multiply_lanes_by(enum step how, f32 *const *to, const f32 *const *from, const f32 *quads, const f32 *b,
-                              unsigned n, unsigned k)
+ALWAYS void multiply_lanes_by(enum step how, f32 *sums, const f32 *quads, const f32 *b, unsigned n, unsigned k)
 {
     /* The sums x of a time: vectors of a register, registers of both halves, groups of four columns, as many as fit. */
     enum { VECTORS = 32 / WIDTH, HALVES = VECTORS < 4 ? 2 : 1, GROUPS = 8 / (VECTORS * HALVES) };
@@ -193,8 +192,8 @@ ALWAYS void multiply_lanes_by(enum step how, f32 *const *to, const f32 *const *f
 #define GROUP_OF(x) ((x) / (VECTORS * HALVES))
 #define LANE_OF(x) ((x) % VECTORS * WIDTH)
 #define SUM_OF(x) ((c / 4 + GROUP_OF(x)) / 2 * 4 + (c / 4 + GROUP_OF(x)) % 2 + 2 * HALF_OF(x))
-#define LOAD(x) f32xn s##x = load(from[SUM_OF(x)] + LANE_OF(x));
-#define STORE(x) store(to[SUM_OF(x)] + LANE_OF(x), how == STEP_PAIRS ? s##x : canon(s##x));
+#define LOAD(x) f32xn s##x = load(sums + SUM_OF(x) * LIR_LANES + LANE_OF(x));
+#define STORE(x) store(sums + SUM_OF(x) * LIR_LANES + LANE_OF(x), how == STEP_PAIRS ? s##x : canon(s##x));
 #define STEP(x) s##x = step(how, load(line + HALF_OF(x) * LIR_LANES + LANE_OF(x)), group##x, s##x);
 #define GROUP(x) const f32xn group##x = repeat_four(four + 4 * GROUP_OF(x));
 #define FACTORS(EACH) \
@@ -220,13 +219,12 @@ ALWAYS void multiply_lanes_by(enum step how, f32 *const *to, const f32 *const *f
 #undef STORE
 }
 
-static inline void multiply_lanes(enum step how, f32 *const *to, const f32 *const *from, const f32 *quads, const f32 *b,
-                                  unsigned n, unsigned k)
+static inline void multiply_lanes(enum step how, f32 *sums, const f32 *quads, const f32 *b, unsigned n, unsigned k)
 {
     switch (how) {
-    case STEP_EXACT: multiply_lanes_by(STEP_EXACT, to, from, quads, b, n, k); break;
-    case STEP_FLOAT: multiply_lanes_by(STEP_FLOAT, to, from, quads, b, n, k); break;
-    case STEP_PAIRS: multiply_lanes_by(STEP_PAIRS, to, from, quads, b, n, k); break;
+    case STEP_EXACT: multiply_lanes_by(STEP_EXACT, sums, quads, b, n, k); break;
+    case STEP_FLOAT: multiply_lanes_by(STEP_FLOAT, sums, quads, b, n, k); break;
+    case STEP_PAIRS: multiply_lanes_by(STEP_PAIRS, sums, quads, b, n, k); break;
     }
 }
 

@@ -85,27 +85,13 @@ static void store_sums(struct t0_warp *w, const struct lir_tile *x, const f32 *s
     }
 }
 
-/* Where sums come from and go to: the registers themselves ... */
-static void point_at_registers(struct t0_warp *w, const struct lir_tile *x, unsigned nd, bool add, f32 **to,
-                               const f32 **from)
+/* Whether the sums' registers lie one after another, the same ones in and out: products add to them where they are. */
+static bool lie_in_order(const uint32_t *rows, unsigned nd)
 {
-    static const f32 zeros[LIR_LANES] __attribute__((aligned(64)));
-    const uint32_t *rows = LIR_AT(w->block->image, operands, uint32_t) + x->first;
-    for (unsigned reg = 0; reg < nd; reg++) {
-        to[reg] = ROW(f32, rows[reg]);
-        from[reg] = add ? CROW(f32, rows[nd + reg]) : zeros;
-    }
-}
-/* ... or sums beside them. */
-static void point_at_sums(struct t0_warp *w, const struct lir_tile *x, f32 *sum, bool add, f32 **to, const f32 **from)
-{
-    const unsigned n = x->p[1];
-    if (add)
-        load_sums(w, x, sum, lir_wg_sums(x), x->p[3] >> 16 == LIR_TILE_F16);
-    else
-        memset(sum, 0, 16 * n * sizeof *sum);
-    for (unsigned reg = 0; reg < n / 2; reg++)
-        from[reg] = to[reg] = sum + reg * LIR_LANES;
+    uint32_t differ = 0;
+    for (unsigned reg = 0; reg < nd; reg++)
+        differ |= (rows[reg] ^ (rows[0] + reg * LIR_LANES * 4)) | (rows[reg] ^ rows[nd + reg]);
+    return !differ;
 }
 
 /* The warp's 16 rows of A; k: how many 32 bits of each. */
@@ -161,23 +147,30 @@ static void part_columns(f32 *b, unsigned count)
     }
 }
 
-/* B as multiply_lanes takes it. Each of the group's four warps comes here, and most find the bytes that the one before
- * has widened: whatever has been written in between, equal bytes have equal columns. */
-static void read_columns(const struct lir_tile *x, struct scratch *s, const struct matrix *m, unsigned n, unsigned k,
-                         unsigned format)
+/* B as multiply_lanes takes it: kept, or widened. */
+static const f32 *read_columns(const struct lir_tile *x, struct scratch *s, const struct matrix *m, u64 descriptor,
+                               unsigned n, unsigned k, unsigned format)
 {
-    const bool across = x->p[0] & LIR_WG_TRANS_B, minus = x->p[0] & LIR_WG_NEG_B;
-    const u64 wanted = 1 | (u64)across << 1 | (u64)minus << 2 | (u64)format << 8 | (u64)n << 16 | (u64)k << 32;
+    const bool across = x->p[0] & LIR_WG_TRANS_B, minus = x->p[0] & LIR_WG_NEG_B, wide = n * k > KEPT_WORDS;
+    const u64 form = 1 | (u64)across << 1 | (u64)minus << 2 | (u64)format << 8 | (u64)n << 16 | (u64)k << 32 |
+                     (u64)wide << 63;
+    const unsigned at = find_kept(&s->kept, form, descriptor, wide);
+    struct kept *kept = &s->kept.entry[at];
+    f32 *b = s->kept.b[at];
     tell_rows(m, n, k, format, across);
-    if (s->known == wanted && is_gathered(m, s->right, across ? k : n, (across ? n : k) / per_chunk(format), across))
-        return;
-    s->known = 0; /* what raises leaves half of the chunks */
+    if (kept->form && m->w->shared_size >= kept->shared && is_same(kept, m->window, s->kept.seen[at]))
+        return b;
+    kept->form = 0; /* what raises leaves half of the chunks */
     gather_rows(m, s->right, n, k, format, across);
-    widen_right(s->b, s->right, n, k, n, format, across);
+    widen_right(b, s->right, n, k, n, format, across);
     if (minus)
-        negate(s->b, n * k);
-    part_columns(s->b, n * k);
-    s->known = wanted;
+        negate(b, n * k);
+    part_columns(b, n * k);
+    if (note(m, kept, s->kept.seen[at], across ? k : n, (across ? n : k) / per_chunk(format), across)) {
+        kept->form = form;
+        kept->descriptor = descriptor;
+    }
+    return b;
 }
 
 /* Single bits: s->sum by rows, to lanes. */
@@ -189,16 +182,13 @@ static void to_lanes(f32 *out, const f32 *in, unsigned n)
 }
 
 /* The same sums as multiply_lanes(), with A's columns that are there, one element after the other. */
-static void multiply_kept(f32 *const *to, const f32 *const *from, const f32 *a, const uint8_t *column, const f32 *b,
-                          unsigned n, unsigned k)
+static void multiply_kept(f32 *sums, const f32 *a, const uint8_t *column, const f32 *b, unsigned n, unsigned k)
 {
-    for (unsigned reg = 0; reg < n / 2; reg++)
-        memmove(to[reg], from[reg], LIR_LANES * sizeof *to[reg]);
     for (unsigned r = 0; r < 16; r++)
         for (unsigned e = 0; e < k / 2; e++) {
             const unsigned kk = column[r * k / 2 + e];
             for (unsigned c = 0; c < n; c++) { /* columns lie as part_columns() left them */
-                f32 *sum = to[c / 8 * 4 + r / 8 * 2 + c % 8 / 4] + r % 8 * 4 + c % 4;
+                f32 *sum = sums + (c / 8 * 4 + r / 8 * 2 + c % 8 / 4) * LIR_LANES + r % 8 * 4 + c % 4;
                 *sum = f32_canon(*sum + a[r * k + kk] * b[kk * n + c]);
             }
         }
@@ -214,20 +204,21 @@ HANDLER(WGMMA)
     const bool add = T0_PRED(w, t0_tile_row(w, x, rs)) >> lane & 1;
     const bool pairs = whole && !sparse && format != LIR_TILE_B1;
     unsigned fa = format, fb = x->p[3] >> 8 & 255, k = x->p[2];
-    const f32 *from[128];
-    f32 *to[128];
     struct scratch *s = t0_scratch(w, i);
-    struct matrix mb = open_matrix(w, i, t0_tile_u64(w, x, rb, lane), false), ma;
+    const u64 right = t0_tile_u64(w, x, rb, lane);
+    const uint32_t *rows = LIR_AT(w->block->image, operands, uint32_t) + x->first;
+    struct matrix mb = open_matrix(w, i, right, false), ma;
     w->at = i;
     if (a_regs)
         collect(w, x, ra, s->raw);
     else /* where A is in registers nobody looks at it */
         ma = open_matrix(w, i, t0_tile_u64(w, x, ra, lane), false);
-    const bool direct = MASK == ~0u && (fd == LIR_TILE_F32 || adds_in_place(x, pairs));
-    if (direct)
-        point_at_registers(w, x, nd, add, to, from);
-    else
-        point_at_sums(w, x, s->sum, add && (!whole || adds_in_place(x, pairs)), to, from);
+    const bool direct = MASK == ~0u && (fd == LIR_TILE_F32 || adds_in_place(x, pairs)) && lie_in_order(rows, nd);
+    f32 *sums = direct ? ROW(f32, rows[0]) : s->sum;
+    if (!add || (whole && !adds_in_place(x, pairs)))
+        memset(sums, 0, 16 * n * sizeof *sums);
+    else if (!direct)
+        load_sums(w, x, sums, nd, fd == LIR_TILE_F16);
     if (format == LIR_TILE_B1) {
         tell_rows(&mb, n, k, format, false);
         multiply_bits(s->a, a_regs ? NULL : &ma, s->raw, &mb, n, w->index % 4 * 16);
@@ -245,12 +236,12 @@ HANDLER(WGMMA)
         }
         if (x->p[0] & LIR_WG_NEG_A)
             negate(s->a, 16 * k);
-        read_columns(x, s, &mb, n, k, fb);
-        if (sparse && has_special(s->b, n * k)) {
-            multiply_kept(to, from, s->a, s->raw, s->b, n, k);
+        const f32 *b = read_columns(x, s, &mb, right, n, k, fb);
+        if (sparse && has_special(b, n * k)) {
+            multiply_kept(sums, s->a, s->raw, b, n, k);
         } else {
             repeat_rows(s->quads, s->a, k);
-            multiply_lanes(step_of(fa), to, from, s->quads, s->b, n, k);
+            multiply_lanes(step_of(fa), sums, s->quads, b, n, k);
         }
     }
     if (!direct)

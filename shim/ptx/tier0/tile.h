@@ -65,7 +65,7 @@ void t0_tmem(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile 
 void t0_multimem(struct t0_warp *w, const struct lir_insn *i, const struct lir_tile *x); /* core_multimem.c */
 
 /* Memory of the worker, zeros at first, for one instruction after another; raises where there is none. core_tensor.c */
-enum { T0_SCRATCH = 512 << 10 };
+enum { T0_SCRATCH = 1 << 20 };
 void *t0_scratch(struct t0_warp *w, const struct lir_insn *i);
 
 /* Where tools look at the launch: the lane starts a read of 16 bytes of some block's shared memory; raises where it may

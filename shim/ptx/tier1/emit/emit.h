@@ -80,6 +80,7 @@ struct t1_value {
     bool global;      /* declared at the top of the function, */
     int32_t next;     /* and begun where info.begun lists it; the list ends with -1 */
     bool floats;      /* some instruction takes it for one */
+    uint16_t home;    /* one more than its place in the frame (home.c); 0: it has none */
     uint8_t pieces;   /* V predicates: 32 or 64 when its block has the comparison by pieces of that width */
 };
 
@@ -165,7 +166,9 @@ struct t1_emit {
     uint32_t param_top;         /* bytes of all */
     uint64_t sregs;             /* special registers that the prologue must provide */
     bool uses_cc, yields;
-    uint32_t rows; /* places where the last round's address is kept */
+    uint32_t homes, frame; /* home.c: places of registers, bytes of the frame that has them */
+    uint16_t *home_of;     /* by register, one more than its place; 0: it has none */
+    uint32_t rows;         /* places where the last round's address is kept */
     struct {
         int32_t value;
         uint32_t imm, low;
@@ -188,6 +191,12 @@ void t1_put_prelude(struct t1_emit *e, const char *kernel, size_t size);
 void t1_loosen(struct t1_emit *e, uint32_t header, uint32_t exit); /* a loop, and what its leavers do */
 bool t1_held(struct t1_emit *e, uint32_t k);                       /* lanes in block k wait for others */
 void t1_loose_after(struct t1_emit *e, uint32_t k); /* behind block k: rounds of loops, and all that waits */
+
+/* home.c: of a function that has been planned; in front of its text and behind it. */
+void t1_find_homes(struct t1_emit *e);
+void t1_put_homes(struct t1_emit *e);
+void t1_end_homes(struct t1_emit *e);
+uint32_t t1_home_row(uint32_t home);
 
 /* flush.c */
 void t1_spare_flushes(struct t1_emit *e, struct t1_op *op);

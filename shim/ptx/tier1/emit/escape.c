@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int32_t new_reg(struct t1_emit *e, struct t1_single *x, unsigned type)
+static int32_t new_reg(struct t1_emit *e, struct t1_single *x, unsigned type, uint32_t home)
 {
     uint32_t k = x->f.nreg++;
     if (k == T1_OPERANDS)
         t1_fail(e, "instruction has too many operands");
     unsigned size = ptx_type_size(type);
     x->reg[k] = (struct ptx_reg){.name = "", .type = (uint8_t)type};
-    x->row[k] = x->top;
-    x->top += type == PTX_PRED ? LIR_ROW_ALIGN : size == 8 ? 256 : 128;
+    x->row[k] = home ? t1_home_row(home) : x->top;
+    x->top += home ? 0 : type == PTX_PRED ? LIR_ROW_ALIGN : size == 8 ? 256 : 128;
     x->dst[k] = x->value[k] = -1;
     if (size > 8)
         t1_fail(e, "128-bit values are not supported");
@@ -24,7 +24,7 @@ static int32_t new_reg(struct t1_emit *e, struct t1_single *x, unsigned type)
 
 static int32_t number(struct t1_emit *e, struct t1_single *x, const struct t1_arg *a)
 {
-    int32_t r = new_reg(e, x, a->kind == T1_K_64 ? PTX_B64 : PTX_B32);
+    int32_t r = new_reg(e, x, a->kind == T1_K_64 ? PTX_B64 : PTX_B32, 0);
     x->src[r] = *a;
     return r;
 }
@@ -49,7 +49,7 @@ static void convert(struct t1_emit *e, struct t1_single *x, struct ptx_opnd *o, 
     switch (o->kind) {
     case PTX_O_REG: {
         unsigned type = e->f->reg[o->reg].type;
-        int32_t r = new_reg(e, x, type);
+        int32_t r = new_reg(e, x, type, x->framed ? e->home_of[o->reg] : 0);
         if (dst) {
             x->dst[r] = value >= 0 && e->value[value].used ? value : -1;
         } else {
@@ -121,6 +121,8 @@ static const char *row_at(struct t1_emit *e, uint32_t offset) { return t1_str(e,
 static void put_source(struct t1_emit *e, const struct t1_single *x, uint32_t k)
 {
     const struct t1_arg *a = &x->src[k];
+    if (x->framed && x->value[k] >= 0 && e->value[x->value[k]].home)
+        return; /* it is there */
     bool wide = a->kind == T1_K_64;
     const char *row = row_at(e, x->row[k]);
     if (a->kind == T1_K_PRED) {
@@ -135,6 +137,8 @@ static void get_result(struct t1_emit *e, const struct t1_single *x, uint32_t k)
 {
     int32_t v = x->dst[k];
     const struct t1_value *d = &e->value[v];
+    if (d->home)
+        return;
     const char *row = row_at(e, x->row[k]), *u = d->kind == T1_K_64 ? "u64" : "u32";
     if (d->kind == T1_K_PRED && d->rep == T1_V) {
         t1_def_mask(e, v, t1_str(e, "*(t1_u32 *)%s", row));
@@ -185,7 +189,8 @@ void t1_escape(struct t1_emit *e)
                              .is_entry = true,
                              .reg = x->reg,
                              .opnd = x->list};
-    x->top = LIR_ROW_MAX;
+    x->framed = e->homes && in.op == PTX_OP_WGMMA;
+    x->top = x->framed ? t1_home_row(e->homes + 1) : LIR_ROW_MAX;
     in.guard = -1;
     t1_put(e, "{\n");
     for (unsigned d = 0; d < in.ndst; d++)
@@ -209,12 +214,17 @@ void t1_escape(struct t1_emit *e)
         return;
     }
     t1_watch_escape(e, x->image);
-    t1_put(e, "uint8_t r[%u] __attribute__((aligned(64)));\n", room);
+    if (x->framed) {
+        e->frame = room > e->frame ? room : e->frame;
+        t1_put(e, "uint8_t *const r = (uint8_t *)frame_;\n");
+    } else {
+        t1_put(e, "uint8_t r[%u] __attribute__((aligned(64)));\n", room);
+    }
     put_image(e, x->image);
     for (uint32_t k = 0; k < x->f.nreg; k++)
         if (x->src[k].kind != T1_K_NONE)
             put_source(e, x, k);
-    t1_put(e, "if (%s) b->services->exec(b, image, r, warp, %s);\n", e->mask, e->mask);
+    t1_put(e, "if (%s) {\nt1_upper_clean();\nb->services->exec(b, image, r, warp, %s);\n}\n", e->mask, e->mask);
     for (uint32_t k = 0; k < x->f.nreg; k++)
         if (x->dst[k] >= 0)
             get_result(e, x, k);

@@ -497,7 +497,7 @@ static void declare(struct t1_emit *e)
 {
     const struct ptx_func *f = e->f;
     for (uint32_t v = 0; v < f->nvalue; v++)
-        if (e->value[v].used && e->value[v].global && f->value[v].block >= 0)
+        if (e->value[v].used && e->value[v].global && !e->value[v].home && f->value[v].block >= 0)
             put_value(e, v, true);
     begin_values(e, 0); /* not in the first block, which may be a loop */
     for (uint32_t k = 0; k < f->nblock; k++)
@@ -567,6 +567,7 @@ void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
     declare_tid(e);
     t1_param_declare(e);
     t1_matrix_declare(e);
+    t1_put_homes(e);
     declare(e);
     t1_check_declare(e);
     if (e->info[0].div)
@@ -574,5 +575,6 @@ void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
     t1_write(e, &e->text, body.p, body.n);
     free(body.p);
     t1_put(e, f->is_entry ? "done:;\n}\n" : "done:;\nreturn gone;\n}\n");
+    t1_end_homes(e);
     t1_write(e, &e->top, e->text.p, e->text.n);
 }

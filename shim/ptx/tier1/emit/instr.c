@@ -452,7 +452,7 @@ static void move(struct t1_emit *e)
 
 static void declare(struct t1_emit *e, int32_t v)
 {
-    if (v < 0 || !e->value[v].used || e->value[v].global)
+    if (v < 0 || !e->value[v].used || e->value[v].global || e->value[v].home)
         return;
     const struct t1_value *x = &e->value[v];
     bool wide = x->kind == T1_K_64;

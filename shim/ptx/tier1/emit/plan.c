@@ -242,7 +242,7 @@ static uint32_t *find_beginnings(struct t1_emit *e)
 
 static bool is_declared(const struct t1_emit *e, uint32_t v)
 {
-    return e->value[v].used && e->value[v].global && e->f->value[v].block >= 0;
+    return e->value[v].used && e->value[v].global && !e->value[v].home && e->f->value[v].block >= 0;
 }
 
 static void place_beginnings(struct t1_emit *e)
@@ -277,6 +277,7 @@ void t1_plan(struct t1_emit *e)
         e->info[k].div = f->block[k].divergent;
     spread(e);
     classify(e);
+    t1_find_homes(e);
     place_beginnings(e);
     for (uint32_t k = 0; k < f->nblock; k++)
         e->info[k].pend |= f->block[k].loose;

@@ -13,6 +13,7 @@ struct t1_single {
     struct ptx_reg reg[T1_OPERANDS];
     struct ptx_opnd list[T1_OPERANDS];
     uint32_t row[T1_OPERANDS], top;
+    bool framed;                    /* rows are those of the function's frame (home.c) */
     struct t1_arg src[T1_OPERANDS]; /* kind NONE: a destination */
     int32_t value[T1_OPERANDS];     /* the source's SSA value; -1: it has none */
     int32_t dst[T1_OPERANDS];       /* the destination's, if somebody reads it, or -1 */

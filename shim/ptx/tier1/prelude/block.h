@@ -130,5 +130,6 @@ T1_INLINE pu64 t1_get_u64(struct t1_rows *r, int n, int q) { return *(pu64_m *)(
 T1_INLINE uint32_t t1_get_pred(struct t1_rows *r, int n) { return *(t1_u32 *)r->row[n]; }
 T1_INLINE void t1_alu(struct t1_block *b, struct t1_rows *r, uint32_t op, uint32_t aux, int32_t imm, uint32_t mask)
 {
+    t1_upper_clean();
     b->services->alu(b, r, op, aux, imm, mask);
 }
