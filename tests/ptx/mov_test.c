@@ -6,7 +6,7 @@
 
 enum { THREADS = 64 };
 #define HEAD \
-    ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in, " \
+    ".version 8.7\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 in, " \
     ".param .u64 out)\n{\n.reg .b8 %b<8>; .reg .b16 %rs<8>; .reg .b32 %r<8>; .reg .b64 %rd<12>; " \
     ".reg .b128 %q<4>; .reg .pred %p<4>;\nmov.u32 %r0, %tid.x; mul.wide.u32 %rd0, %r0, 16;\n" \
     "ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; add.u64 %rd1, %rd1, %rd0;\n" \
@@ -28,6 +28,13 @@ static struct pair extended(struct pair x)
 {
     return (struct pair){(uint64_t)(int64_t)(int8_t)x.lo, (uint64_t)(int64_t)(int16_t)x.hi};
 }
+static struct pair signed_low(struct pair x)
+{
+    const uint64_t low = (uint64_t)(int64_t)(int32_t)x.lo;
+    return (struct pair){low, low >> 63 ? ~(uint64_t)0 : 0};
+}
+static struct pair low_of_high(struct pair x) { return (struct pair){(x.lo >> 32 << 32) | (uint32_t)x.hi, x.hi}; }
+static struct pair none(struct pair x) { return (struct pair){x.lo & 0, 0}; }
 static struct pair widened(struct pair x) { return (struct pair){(uint32_t)x.lo, (uint8_t)x.hi}; }
 
 // clang-format off
@@ -48,6 +55,22 @@ static const struct { const char *name, *text; struct pair (*want)(struct pair);
                                                         "cvt.s16.s64 %rd6, %rd4;\n" TAIL, extended},
     {"cvt reads the low part of a wide register", HEAD "cvt.u32.u32 %rd5, %rd3;\n"
                                                        "cvt.u8.u16 %rd6, %rd4;\n" TAIL, widened},
+    {"cvt.pack does, of all sources",
+     HEAD "cvt.u32.u64 %r3, %rd4; cvt.pack.sat.s16.s32 %r4, %r1, %r3; cvt.pack.sat.s16.s32 %r5, %rd3, %rd4;\n"
+          "cvt.pack.sat.u8.s32.b32 %r6, %r1, %r3, %r3; cvt.pack.sat.u8.s32.b32 %r7, %r1, %rd4, %rd4;\n"
+          "xor.b32 %r4, %r4, %r5; cvt.u64.u32 %rd5, %r4; xor.b32 %r6, %r6, %r7; cvt.u64.u32 %rd6, %r6;\n" TAIL, none},
+    {"cvt extends to 128 bits", HEAD "cvt.s32.s32 %q0, %r1; mov.b128 {%rd5, %rd6}, %q0;\n" TAIL, signed_low},
+    {"cvt reads the low part of 128 bits", HEAD "mov.b128 %q0, {%rd3, %rd4}; mov.b128 %q1, {%rd4, %rd3};\n"
+                                                "cvt.u32.u32 %rd5, %q0; cvt.u8.u16 %rd6, %q1;\n" TAIL, widened},
+    {"ld extends to 128 bits", HEAD "ld.global.s32 %q0, [%rd1]; mov.b128 {%rd5, %rd6}, %q0;\n" TAIL, signed_low},
+    {"st stores the low part of 128 bits",
+     HEAD "mov.b128 %q0, {%rd4, %rd3}; st.global.v2.u64 [%rd2], {%rd3, %rd4}; st.global.u32 [%rd2], %q0;\n"
+          "ld.global.v2.u64 {%rd5, %rd6}, [%rd2];\n" TAIL, low_of_high},
+    {"cvt to f16x2 reads low parts", HEAD "mov.b128 %q0, {%rd4, %rd3}; cvt.u32.u64 %r3, %rd4;\n"
+                                    "cvt.rn.f16x2.f32 %r4, %r1, %r3; cvt.rn.f16x2.f32 %r5, %rd3, %q0;\n"
+                                    "cvt.rs.f16x2.f32 %r6, %r1, %r3, %r0; cvt.rs.f16x2.f32 %r7, %rd3, %q0, %r0;\n"
+                                    "xor.b32 %r4, %r4, %r5; cvt.u64.u32 %rd5, %r4;\n"
+                                    "xor.b32 %r6, %r6, %r7; cvt.u64.u32 %rd6, %r6;\n" TAIL, none},
 };
 // clang-format on
 

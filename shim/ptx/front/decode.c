@@ -165,7 +165,10 @@ static const char *cvt_pattern(const struct ptx_instr *in)
     if (is_packed_x4(in->type[0]))
         return "Dqr";
     if (in->type[0] == PTX_F16X2 || in->type[0] == PTX_BF16X2)
-        return !from_f32 ? scaled ? "D1h" : "D1" : random ? in->type[0] == PTX_BF16X2 ? "D11r" : "C11r" : "C11";
+        return !from_f32                   ? scaled ? "D1h" : "D1"
+               : in->type[0] == PTX_BF16X2 ? random ? "D11r" : "D11"
+               : random                    ? "Cccr"
+                                           : "Ccc";
     if (is_packed_x2(in->type[0]))
         return from_f32 ? scaled ? "D11h" : "D11" : scaled ? "D1h" : "D1";
     if (in->type[0] == PTX_BF16 || in->type[1] == PTX_BF16) /* bytes are in registers of bytes */

@@ -265,6 +265,8 @@ static bool fits_letter(const struct ptx_opcode *oc, const struct ptx_func *f, c
     case 'W': return !brackets && is_matrix(f, o, matrix_kinds(oc, count_matrices(oc, at)));
     case 'm': return o->kind == PTX_O_VEC ? !brackets && is_matrix(f, o, matrix_kinds(oc, 1)) : is_integer(f, o, 8);
     case 'd': return brackets || is_integer(f, o, 8);
+    case 'J': return is_register(f, o, 4, whole | PTX_KIND_HALF);
+    case 'I': return is_register(f, o, 4, PTX_KIND_HALF) || is_integer(f, o, 4);
     case 'i': return is_integer(f, o, 4);
     case 'z': return is_integer(f, o, oc->has_hint ? 8 : 4) || is_integer(f, o, 4) || type_of(f, o) == PTX_PRED;
     case 'L':

@@ -161,6 +161,9 @@ static void check_scalar(struct ptx_parser *p, const struct ptx_tok *t, const st
             ptx_bad_operand(p, t, in, "register of the wrong type");
         if (strchr("IJou", c) && !(ptx_type_kind(p->f->reg[o->reg].type) & (PTX_KIND_BITS | PTX_KIND_INTEGER)))
             ptx_bad_operand(p, t, in, "register is no integer");
+        if (c == 'K' && p->f->reg[o->reg].type == PTX_F16X2 &&
+            (in->op == PTX_OP_VSET || in->op == PTX_OP_VSET2 || in->op == PTX_OP_VSET4))
+            ptx_bad_operand(p, t, in, "register is no integer");
         if (c == 'r' && ptx_type_kind(p->f->reg[o->reg].type) != PTX_KIND_BITS)
             ptx_bad_operand(p, t, in, "register is not of bits");
         if (c != 'x')

@@ -1,7 +1,7 @@
 /* Registers of 128 bits as two of 64: what back ends are given has the wide ones only around instructions that need
  * all bits at once, which are strong accesses and atomics. So what a program loads, moves and asks
  * clusterlaunchcontrol about is plain to compiled code. */
-#include "ptx/front/front.h"
+#include "ptx/front/expand.h"
 
 static bool is_wide(const struct ptx_parser *p, const struct ptx_opnd *o)
 {
@@ -122,6 +122,57 @@ static void join(struct ptx_parser *p, struct ptx_instr *in)
     *in = p->f->instr[--p->f->ninstr];
 }
 
+/* What loads, stores and conversions of narrower types read of a wide register is in its low half. */
+static void read_low(struct ptx_parser *p, struct ptx_opnd *o)
+{
+    struct ptx_opnd half[2];
+    for (unsigned k = 0; o->kind == PTX_O_VEC && k < o->n; k++) {
+        struct ptx_opnd e = p->f->opnd[o->first + k];
+        read_low(p, &e);
+        p->f->opnd[o->first + k] = e;
+    }
+    if (is_wide(p, o)) {
+        halves_of(p, o, half);
+        *o = half[0];
+    }
+}
+
+/* Their results go there, and behind them their signs, or zeros, to the high half. */
+static void split_narrow(struct ptx_parser *p, struct ptx_instr *in)
+{
+    struct ptx_opnd half[8][2];
+    unsigned n = 0;
+    for (unsigned k = 0; k < in->nsrc; k++)
+        read_low(p, &in->src[k]);
+    for (unsigned k = 0; k < in->ndst; k++) {
+        const bool list = in->dst[k].kind == PTX_O_VEC;
+        for (unsigned e = 0; e < (list ? in->dst[k].n : 1u); e++) {
+            const struct ptx_opnd o = list ? p->f->opnd[in->dst[k].first + e] : in->dst[k];
+            if (!is_wide(p, &o) || n == sizeof half / sizeof *half)
+                continue;
+            halves_of(p, &o, half[n]);
+            *(list ? &p->f->opnd[in->dst[k].first + e] : &in->dst[k]) = half[n][0];
+            n++;
+        }
+    }
+    if (!n)
+        return;
+    const struct ptx_instr whole = *in;
+    const bool is_signed = ptx_type_kind(in->type[0]) == PTX_KIND_INTEGER && ptx_type_is_signed(in->type[0]) &&
+                           in->sub != PTX_SUB_PACK;
+    *ptx_push_instr(p) = whole;
+    for (unsigned k = 0; k < n; k++) {
+        struct ptx_instr *rest = is_signed ? ptx_put_before(p, &whole, PTX_OP_SHR, PTX_S64, PTX_NONE, half[k][1].reg,
+                                                            half[k][0])
+                                           : ptx_expand_move(p, &whole, PTX_B64, half[k][1], ptx_imm_opnd(0));
+        if (is_signed)
+            rest->src[rest->nsrc++] = ptx_imm_opnd(63);
+        rest->guard = whole.guard;
+        rest->guard_neg = whole.guard_neg;
+    }
+    *in = p->f->instr[--p->f->ninstr];
+}
+
 bool ptx_wide_halves(struct ptx_parser *p, const struct ptx_opnd *o, struct ptx_opnd half[2])
 {
     if (p->f->params_in_regs || !is_wide(p, o))
@@ -142,9 +193,14 @@ void ptx_expand_wide(struct ptx_parser *p, struct ptx_instr *in)
     case PTX_OP_LD:
     case PTX_OP_LDU:
     case PTX_OP_ST:
+        if (ptx_type_size(in->type[0]) < 16) {
+            split_narrow(p, in);
+            return;
+        }
         if (split_access(p, in))
             return;
         break;
+    case PTX_OP_CVT: split_narrow(p, in); return;
     case PTX_OP_ST_ASYNC: /* one of two parts is one for the mbarrier, too */
         if (in->type[0] == PTX_B128 && in->nsrc == 3 && in->vec == 1 && is_wide(p, &in->src[1])) {
             struct ptx_opnd half[2];

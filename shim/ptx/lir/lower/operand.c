@@ -207,35 +207,44 @@ static enum lir_class source_class(const struct ptx_instr *i, unsigned s)
     }
 }
 
-/* cvt and its registers: the source may be wider than the type it is read as, the destination wider
+/* What of a source's register is read as 32 bits. */
+static uint32_t low_part(struct lir_lower *l, const struct ptx_opnd *o, enum lir_class c)
+{
+    const uint32_t row = lir_source(l, o, c);
+    if (o->kind != PTX_O_REG || c != LIR_CLASS_32 || lir_reg_class(l, o->reg) != LIR_CLASS_64)
+        return row;
+    const uint32_t low = lir_temp(l, LIR_CLASS_32);
+    struct lir_insn *n = lir_emit(l, LIR_CVT_I32_U64);
+    n->aux = 2 << 8;
+    n->a = row;
+    n->d = low;
+    return low;
+}
+
+/* cvt and its registers: the sources may be wider than the type it is read as, the destination wider
  * than what is made; both only by going from 32- to 64-bit rows. */
 static bool lower_cvt(struct lir_lower *l, const struct ptx_instr *i, struct lir_insn *out)
 {
     enum lir_class from = lir_class_of(i->type[1]), to = lir_class_of(i->type[0]);
-    const struct ptx_opnd *a = &i->src[0], *d = &i->dst[0];
-    uint32_t arow = lir_source(l, a, from);
-    if (a->kind == PTX_O_REG && lir_reg_class(l, a->reg) == LIR_CLASS_64 && from == LIR_CLASS_32) {
-        struct lir_insn *n = lir_emit(l, LIR_CVT_I32_U64);
-        n->aux = 2 << 8;
-        n->a = arow;
-        arow = lir_temp(l, LIR_CLASS_32);
-        ((struct lir_insn *)l->code.p)[l->code.n - 1].d = arow;
-    }
+    const struct ptx_opnd *d = &i->dst[0];
+    uint32_t row[3] = {LIR_SINK, LIR_SINK, LIR_SINK};
+    for (unsigned k = 0; k < 3 && k < i->nsrc; k++)
+        row[k] = low_part(l, &i->src[k], k < 2 ? from : LIR_CLASS_32);
     uint32_t drow = lir_dest(l, d), wide = drow;
     bool extend = d->kind == PTX_O_REG && lir_reg_class(l, d->reg) == LIR_CLASS_64 && to == LIR_CLASS_32;
     if (extend)
-        drow = lir_temp(l, LIR_CLASS_32);
+        drow = l->used[LIR_CLASS_32] < 3 ? lir_temp(l, LIR_CLASS_32) : row[0]; /* then all are sources' low parts */
     out->d = drow;
-    out->a = arow;
-    out->b = i->nsrc > 1 ? lir_source(l, &i->src[1], from) : LIR_SINK;
-    out->c = i->nsrc > 2 ? lir_source(l, &i->src[2], LIR_CLASS_32) : LIR_SINK;
+    out->a = row[0];
+    out->b = row[1];
+    out->c = row[2];
     *lir_emit(l, out->op) = *out;
     if (extend) {
-        bool sign = i->type[0] == PTX_S8 || i->type[0] == PTX_S16 || i->type[0] == PTX_S32;
-        struct lir_insn *n = lir_emit(l, i->type[0] == PTX_S8    ? LIR_CVT_I64_S8
-                                         : i->type[0] == PTX_S16 ? LIR_CVT_I64_S16
-                                         : sign                  ? LIR_CVT_I64_S32
-                                                                 : LIR_CVT_I64_U32);
+        const unsigned type = i->sub == PTX_SUB_PACK ? PTX_B32 : i->type[0];
+        struct lir_insn *n = lir_emit(l, type == PTX_S8    ? LIR_CVT_I64_S8
+                                         : type == PTX_S16 ? LIR_CVT_I64_S16
+                                         : type == PTX_S32 ? LIR_CVT_I64_S32
+                                                           : LIR_CVT_I64_U32);
         n->d = wide;
         n->a = drow;
     }
