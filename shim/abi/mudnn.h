@@ -21,6 +21,10 @@
 typedef int mudnnStatus_t;
 enum { MUDNN_DIMS = 8 };
 
+/* Products of what is not negative that stay far from an overflow. */
+#define MUDNN_MOST ((int64_t)1 << 50)
+static inline int64_t mudnn_times(int64_t a, int64_t b) { return a && b > MUDNN_MOST / a ? MUDNN_MOST : a * b; }
+
 struct mudnn_tensor {
     int type;   /* mudnnDataType_t of one number: never one of the vectors */
     int n;      /* dimensions; 0: there is no such tensor */
@@ -259,13 +263,11 @@ static inline int64_t mudnn_rnn_width(const struct mudnn_rnn_shape *s, int64_t l
  * (3: input, 4: recurrent). Of layers * directions, which 0: all matrices; which 3: the whole space. */
 static inline int64_t mudnn_rnn_weights(const struct mudnn_rnn_shape *s, int64_t pseudo, int which)
 {
-    int64_t rows = s->gates * s->hidden, at = 0;
-    int64_t all = s->layers * s->directions, biases = s->bias == 0 ? 0 : s->bias == 2 ? 2 : 1;
-    for (int64_t p = 0; p < (which < 3 ? pseudo : all); p++) {
-        int64_t layer = p / s->directions;
-        at += (s->skip && !layer ? 0 : rows * mudnn_rnn_width(s, layer)) + rows * s->out;
-        at += s->out != s->hidden ? s->out * s->hidden : 0;
-    }
+    const int64_t rows = s->gates * s->hidden, projection = s->out != s->hidden ? s->out * s->hidden : 0;
+    const int64_t all = s->layers * s->directions, biases = s->bias == 0 ? 0 : s->bias == 2 ? 2 : 1;
+    const int64_t before = which < 3 ? pseudo : all, first = before < s->directions ? before : s->directions;
+    int64_t at = before * (rows * s->out + projection) + (before - first) * rows * mudnn_rnn_width(s, 1) +
+                 first * (s->skip ? 0 : rows * s->input);
     if (which >= 3)
         return at + pseudo * biases * rows + (which == 4 && s->bias == 2 ? rows : 0);
     int64_t layer = pseudo / s->directions;
@@ -275,11 +277,11 @@ static inline int64_t mudnn_rnn_weights(const struct mudnn_rnn_shape *s, int64_t
 }
 /* Doubles of the reserve: of each pseudo-layer the gates, their gradients, the cell's state or the GRU's recurrent
  * term, the output before its projection and that output's gradient; of each layer what it gave and what was kept
- * of it. */
+ * of it. MUDNN_MOST: more than there can be. */
 static inline int64_t mudnn_rnn_reserve(const struct mudnn_rnn_shape *s, int64_t time, int64_t batch)
 {
-    int64_t each = 2 * s->gates * s->hidden + 2 * s->hidden + s->out;
-    return s->layers * s->directions * time * batch * (each + 2 * s->out);
+    const int64_t each = 2 * s->gates * s->hidden + 2 * s->hidden + 3 * s->out;
+    return mudnn_times(mudnn_times(s->layers * s->directions, each), mudnn_times(time, batch));
 }
 
 #pragma GCC visibility push(default)

@@ -29,12 +29,6 @@ static inline void mudnn_heads_weight(const struct mudnn_heads_shape *s, int kin
     *rows = kind < 4 || s->biases ? proj[kind % 4] : 0;
     *columns = !*rows ? 0 : kind < 4 ? width[kind] : 1;
 }
-/* Products that stay far from an overflow. */
-static inline int64_t mudnn_heads_times(int64_t a, int64_t b)
-{
-    const int64_t most = (int64_t)1 << 50;
-    return a && b > most / a ? most : a * b;
-}
 /* Numbers of the weight space before that of `kind`, 8: all. Element (head, row, column) of a kind lies at
  * (column * heads + head) * rows + row, as NVIDIA's does (mapping/facts/cuda.md F11); O's bias is one for all heads. */
 static inline int64_t mudnn_heads_weights(const struct mudnn_heads_shape *s, int kind)
@@ -42,7 +36,7 @@ static inline int64_t mudnn_heads_weights(const struct mudnn_heads_shape *s, int
     int64_t at = 0, rows, columns;
     for (int i = 0; i < kind; i++) {
         mudnn_heads_weight(s, i, &rows, &columns);
-        at += mudnn_heads_times(mudnn_heads_times(rows, columns), i < 7 ? s->heads : 1);
+        at += mudnn_times(mudnn_times(rows, columns), i < 7 ? s->heads : 1);
     }
     return at;
 }
@@ -80,21 +74,21 @@ struct mudnn_heads_layout {
 static inline int64_t mudnn_heads_take(int64_t *at, int64_t a, int64_t b)
 {
     int64_t here = *at;
-    *at += mudnn_heads_times(a, b);
+    *at += mudnn_times(a, b);
     return here;
 }
 static inline struct mudnn_heads_layout mudnn_heads_plan(const struct mudnn_heads *m, bool training)
 {
     const struct mudnn_heads_shape *s = &m->s;
-    const int64_t inner = mudnn_heads_times(s->heads, mudnn_heads_inner(s));
-    const int64_t value = mudnn_heads_times(s->heads, mudnn_heads_value(s));
-    const int64_t bundles = mudnn_heads_times(m->q.dim[1], m->q.dim[2]), out = mudnn_heads_out(s);
-    const int64_t scores = mudnn_heads_times(m->q.dim[0], m->k.dim[0]);
+    const int64_t inner = mudnn_times(s->heads, mudnn_heads_inner(s));
+    const int64_t value = mudnn_times(s->heads, mudnn_heads_value(s));
+    const int64_t bundles = mudnn_times(m->q.dim[1], m->q.dim[2]), out = mudnn_heads_out(s);
+    const int64_t scores = mudnn_times(m->q.dim[0], m->k.dim[0]);
     const int64_t widest = s->q > s->k ? (s->q > s->v ? s->q : s->v) : s->k > s->v ? s->k : s->v;
-    struct mudnn_heads_layout l = {.queries = mudnn_heads_times(bundles, m->q.dim[0])};
+    struct mudnn_heads_layout l = {.queries = mudnn_times(bundles, m->q.dim[0])};
     int64_t at = 0, weights = mudnn_heads_weights(s, 8);
-    l.keys = mudnn_heads_times(mudnn_heads_times(m->k.dim[1], m->k.dim[2]), m->k.dim[0]);
-    int64_t all = mudnn_heads_times(mudnn_heads_times(bundles, s->heads), scores);
+    l.keys = mudnn_times(mudnn_times(m->k.dim[1], m->k.dim[2]), m->k.dim[0]);
+    int64_t all = mudnn_times(mudnn_times(bundles, s->heads), scores);
     l.w = mudnn_heads_take(&at, weights, 1);
     l.xq = mudnn_heads_take(&at, l.queries, s->q);
     l.xk = mudnn_heads_take(&at, l.keys, s->k);

@@ -163,6 +163,7 @@ static bool draw_graph(int number)
         EXPECT(!r || r / 1000 == UNSUPPORTED / 1000, "graph of %d: %d", ops, r);
         desc plan = r ? NULL : plan_of(g);
         taken = plan != NULL;
+        destroys_early = number % 2;
         if (plan)
             execute(plan, n, uid, at);
     }

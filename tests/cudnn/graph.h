@@ -12,9 +12,11 @@ typedef void *desc;
 #define TYPE(name) CUDNN_TYPE_##name
 #define KIND(name) CUDNN_BACKEND_##name##_DESCRIPTOR
 
-/* Descriptors are destroyed all at once; a graph must not need those of what it was made of. */
+/* Descriptors are destroyed all at once, or, all but the plan and its pack, before it runs: neither a graph nor a plan
+ * needs those of what it was made of. */
 static desc made[512];
 static int made_count;
+static bool destroys_early;
 static inline desc create(int kind)
 {
     desc d = NULL;
@@ -234,6 +236,11 @@ static inline void execute(desc plan, int n, const int64_t *uid, void *const *at
     memset(guard, 0xa5, GUARD);
     OK(cudaMemcpy(begin + size, guard, GUARD, 1));
     desc pack = pack_of(n, uid, at, size ? begin : NULL);
+    for (int i = 0; destroys_early && i < made_count; i++)
+        if (made[i] != plan && made[i] != pack) {
+            OK(cudnnBackendDestroyDescriptor(made[i]));
+            made[i] = NULL;
+        }
     if (VERSION < 9 || upto(3)) {
         int r = cudnnBackendExecute(handle, plan, pack);
         EXPECT(!r, "execute: %d", r);

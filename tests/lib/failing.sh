@@ -4,7 +4,18 @@
 
 # The folders' programs for it.
 failing_cudnn="layers norms legacy heads fused vectors rnn pieces graph causal overrides drawn"
-failing_cupti=failing
+failing_cupti=failing failing_cusparselt=structured failing_nvjpeg=damaged failing_cufile=wrong
+# Those of cuDNN's graphs for ../cudnn/hostile.h; under sanitizers the short ones.
+hostile_short="norms grouped"
+hostile_cudnn="$hostile_short drawn graph attention_backward vectors"
+
+# A verdict: the first that the program notices is a call's status, not a wrong number.
+status_first() {
+    first=$(grep -m1 '^not ok' "$tmp/out" || :)
+    printf '%s\n' "$first"
+    [ "$r" -le 1 ] && printf '%s\n' "$first" |
+        grep -qE '^$|^not ok +status -?[1-9]|^not ok +([a-z]+ of [0-9]+: |[a-z]+: |attribute [0-9]+: )?-?[1-9][0-9]*(, not [A-Za-z0-9_]+)? \('
+}
 
 # fail_allocations NAME COUNT VERDICT COMMAND...: how many allocations COMMAND makes, then COUNT runs spread over them
 # (0: one for each; FAILING is another count). VERDICT, a function, finds the run's output in $tmp/out and its status in

@@ -56,12 +56,15 @@ if [ "$1" = hazards ]; then
     exit $bad
 fi
 # What the folder's programs need beside cuBLAS, and their arguments.
-more='' arguments='' failing=''
+more='' arguments='' failing='' hostile=''
 case $1 in
 maths)
     for other in libcufft.so.11 libcurand.so.10 libcusparse.so.12 libcusolver.so.11; do more="$more $lib/facade/$other"; done
     ;;
-cudnn) more=$lib/facade/libcudnn.so.9 failing=$failing_cudnn ;;
+cusparselt) more=$lib/facade/libcusparseLt.so.0 failing=$failing_cusparselt ;;
+nvjpeg) more=$lib/facade/libnvjpeg.so.12 failing=$failing_nvjpeg ;;
+cufile) more=$lib/facade/libcufile.so.0 failing=$failing_cufile ;;
+cudnn) more=$lib/facade/libcudnn.so.9 failing=$failing_cudnn hostile=$hostile_short ;;
 cupti)
     more="$lib/facade/libcupti.so.12 $lib/facade/libcuda.so.1 $lib/facade/libnvtx3interop.so.1 -DVERSION=28 -pthread"
     arguments=$here/../devrt/first.ptx failing=$failing_cupti
@@ -81,6 +84,12 @@ for source in "$here"/*.c; do
     # shellcheck disable=SC2086  # none or one
     passes "$1/$name" "$tmp/$name" $arguments
 done
+for name in $hostile; do
+    # shellcheck disable=SC2086  # flags
+    $CC -std=gnu11 -O0 -g -w $san -include "$here/hostile.h" -I"$here" -I"$B/gen" -o "$tmp/hostile" "$here/$name.c" \
+        "$lib/facade/libcudart.so.12" $more -Wl,--allow-shlib-undefined -ldl -lm
+    passes "$1/$name, hostile" "$tmp/hostile"
+done
 # While memory runs out, where the folder has programs for it: what is wrong then is its run.sh's to say; here the
 # sanitizers speak.
 unreported() {
@@ -91,6 +100,8 @@ for name in $failing; do
     # shellcheck disable=SC2086  # flags
     $CC -std=gnu11 -O0 -g -w $san -I"$here" -I"$B/gen" -o "$tmp/failing" "$here/$name.c" "$here/../lib/fail_at.c" \
         "$lib/facade/libcudart.so.12" $more -Wl,--allow-shlib-undefined -ldl -lm
-    fail_allocations "$1/$name" 1 unreported "$tmp/failing"
+    case $1 in nvjpeg | cufile) arguments=few ;; *) arguments='' ;; esac
+    # shellcheck disable=SC2086  # none or one
+    fail_allocations "$1/$name" 1 unreported "$tmp/failing" $arguments
 done
 exit $bad

@@ -134,8 +134,10 @@ int wrap_cudnnGetConvolutionNdForwardOutputDim(void *desc, void *x_desc, void *w
     const struct mudnn_tensor *x = dnn_tensor_of(DNN_TENSOR, x_desc), *w = dnn_tensor_of(DNN_FILTER, w_desc);
     DNN_BAD_UNLESS(dnn_is(DNN_CONVOLUTION, d) && x && w && dims && x->n == d->n + 2 && w->n == x->n && n == x->n);
     DNN_BAD_UNLESS(x->dim[1] == w->dim[1] * d->groups && w->dim[0] % d->groups == 0);
-    for (int i = 0; i < d->n; i++)
-        DNN_BAD_UNLESS(outcome(d, i, x->dim[i + 2], w->dim[i + 2]) > 0);
+    for (int i = 0; i < d->n; i++) {
+        const int64_t o = outcome(d, i, x->dim[i + 2], w->dim[i + 2]);
+        DNN_BAD_UNLESS(o > 0 && o <= INT32_MAX);
+    }
     dims[0] = (int)x->dim[0];
     dims[1] = (int)w->dim[0];
     for (int i = 0; i < d->n; i++)

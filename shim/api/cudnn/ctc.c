@@ -141,6 +141,7 @@ static int start(struct mudnn_ctc *c, void *handle, const void *probs_at, const 
                    (uintptr_t)space % sizeof(double) == 0);
     DNN_ALIGNED(c->probs.type, probs_at, grads_at);
     DNN_ALIGNED(CUDNN_DATA_FLOAT, costs);
+    DNN_ALIGNED(CUDNN_DATA_INT32, labels, label_length, input_length);
     c->probs_at = probs_at, c->grads_at = grads_at, c->costs = costs, c->space = space;
     c->labels = labels, c->label_length = label_length, c->input_length = input_length;
     return dnn_done(mu.mudnnHostCtc(dnn_stream(handle), c), symbol);

@@ -194,6 +194,7 @@ int wrap_cudnnMultiHeadAttnForward(void *handle, void *desc, int only, const int
         return r;
     DNN_BAD_UNLESS(lo && hi && q_length && k_length && q_at && k_at && v_at && out);
     DNN_ALIGNED(m.s.type, q_at, k_at, v_at, out, residual, weights);
+    DNN_ALIGNED(CUDNN_DATA_INT32, q_length, k_length);
     DNN_BAD_UNLESS(only < m.q.dim[0] && (only < 0 || !m.training) && (!residual || m.s.q == mudnn_heads_out(&m.s)));
     DNN_BAD_UNLESS(!m.training || ((m.rate == 0 || m.state) && (m.rate_after == 0 || m.state_after)));
     m.way = MUDNN_HEADS_WAY_FORWARD;
@@ -218,6 +219,7 @@ int wrap_cudnnMultiHeadAttnBackwardData(void *handle, void *desc, const int *lo,
         return r;
     DNN_BAD_UNLESS(lo && hi && q_length && k_length && dout && dq && dk && dv && q_at && k_at && v_at);
     DNN_ALIGNED(m.s.type, dout, dq, dk, dv, q_at, k_at, v_at, weights);
+    DNN_ALIGNED(CUDNN_DATA_INT32, q_length, k_length);
     m.way = MUDNN_HEADS_WAY_DATA;
     m.q_length = q_length, m.k_length = k_length;
     m.dout = dout, m.dq = dq, m.dk = dk, m.dv = dv;

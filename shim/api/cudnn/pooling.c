@@ -75,7 +75,7 @@ int wrap_cudnnGetPoolingNdForwardOutputDim(void *desc, void *x, int n, int *dims
     for (int i = 0; i < n; i++) {
         int k = i - 2;
         int64_t room = i < 2 ? 0 : t->dim[i] + 2 * (int64_t)d->pad[k] - d->window[k];
-        DNN_BAD_UNLESS(room >= 0);
+        DNN_BAD_UNLESS(room >= 0 && (i < 2 || room / d->stride[k] < INT32_MAX));
         dims[i] = i < 2 ? (int)t->dim[i] : (int)(room / d->stride[k] + 1);
     }
     return CUDNN_STATUS_SUCCESS;

@@ -32,11 +32,13 @@ int wrap_cudnnSetRNNDescriptor_v8(void *desc, int algo, int cell, int bias, int 
         (projects && cell != CUDNN_LSTM))
         return CUDNN_STATUS_NOT_SUPPORTED;
     DNN_BAD_UNLESS(input_mode == CUDNN_LINEAR_INPUT || input == hidden);
-    struct dnn_object o = d->object;
-    *d = (struct dnn_rnn){o,      algo,      cell,    bias,  direction, input_mode,
-                          type,   precision, math,    input, hidden,    projects ? projection : hidden,
-                          layers, flags,     dropout, 0,     0,         0,
-                          0,      true};
+    const struct dnn_rnn new = {d->object, algo,      cell,    bias,  direction, input_mode,
+                                type,      precision, math,    input, hidden,    projects ? projection : hidden,
+                                layers,    flags,     dropout, 0,     0,         0,
+                                0,         true};
+    if (!dnn_rnn_fits(&new))
+        return CUDNN_STATUS_NOT_SUPPORTED;
+    *d = new;
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -102,6 +104,8 @@ int wrap_cudnnSetRNNDataDescriptor(void *desc, int type, int layout, int time, i
     DNN_BAD_UNLESS(dnn_is(DNN_RNN_DATA, d) && dnn_size(type) &&
                    (unsigned)layout <= CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED);
     DNN_BAD_UNLESS(time > 0 && batch > 0 && width > 0 && length);
+    if (mudnn_times(mudnn_times(time, batch), width) > (int64_t)1 << 40)
+        return CUDNN_STATUS_NOT_SUPPORTED;
     for (int i = 0; i < batch; i++) {
         DNN_BAD_UNLESS(length[i] >= 0 && length[i] <= time);
         DNN_BAD_UNLESS(layout != CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED || !i || length[i] <= length[i - 1]);
@@ -153,6 +157,13 @@ struct mudnn_rnn_shape dnn_rnn_shape(const struct dnn_rnn *d)
                                     .out = d->projection,
                                     .layers = d->layers};
 }
+bool dnn_rnn_fits(const struct dnn_rnn *d)
+{
+    const struct mudnn_rnn_shape s = dnn_rnn_shape(d);
+    const int64_t widest = s.input > s.directions * s.out ? s.input : s.directions * s.out;
+    const int64_t each = mudnn_times(s.gates * s.hidden, widest + s.out + 2) + mudnn_times(s.out, s.hidden);
+    return mudnn_times(s.layers * s.directions, each) <= (int64_t)1 << 40;
+}
 size_t dnn_rnn_weight_bytes(const struct dnn_rnn *d)
 {
     struct mudnn_rnn_shape s = dnn_rnn_shape(d);
@@ -160,8 +171,9 @@ size_t dnn_rnn_weight_bytes(const struct dnn_rnn *d)
 }
 size_t dnn_rnn_reserve_bytes(const struct dnn_rnn *d, int time, int batch)
 {
-    struct mudnn_rnn_shape s = dnn_rnn_shape(d);
-    return (size_t)mudnn_rnn_reserve(&s, time, batch) * sizeof(double);
+    const struct mudnn_rnn_shape s = dnn_rnn_shape(d);
+    const int64_t numbers = mudnn_rnn_reserve(&s, time, batch);
+    return numbers < MUDNN_MOST ? (size_t)numbers * sizeof(double) : 0;
 }
 
 int wrap_cudnnGetRNNWeightSpaceSize(void *handle, void *desc, size_t *size)
@@ -221,15 +233,26 @@ int wrap_cudnnGetRNNTempSpaceSizes(void *handle, void *desc, int mode, void *x, 
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(dnn_is(DNN_RNN, d) && d->set && dnn_is(DNN_RNN_DATA, data) && data->length &&
                    (unsigned)mode <= CUDNN_FWD_MODE_TRAINING);
+    const size_t size = dnn_rnn_reserve_bytes(d, data->time, data->batch);
+    if (!size)
+        return CUDNN_STATUS_NOT_SUPPORTED;
     if (space)
         *space = 0;
     if (reserve)
-        *reserve = mode == CUDNN_FWD_MODE_TRAINING ? dnn_rnn_reserve_bytes(d, data->time, data->batch) : 0;
+        *reserve = mode == CUDNN_FWD_MODE_TRAINING ? size : 0;
     return CUDNN_STATUS_SUCCESS;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------- */
 
+bool dnn_rnn_is_state(const struct dnn_rnn *d, bool cell, int batch, const void *desc)
+{
+    const struct mudnn_rnn_shape s = dnn_rnn_shape(d);
+    const struct mudnn_tensor *t = dnn_tensor_of(DNN_TENSOR, desc);
+    return !desc || (cell && d->cell != CUDNN_LSTM) ||
+           (t && dnn_is_dense(t, 3) && t->type == d->type && t->dim[0] == s.layers * s.directions &&
+            t->dim[1] == batch && t->dim[2] == (cell ? s.hidden : s.out));
+}
 int dnn_rnn_begin(struct mudnn_rnn *r, void *handle, const struct dnn_rnn *d, const struct dnn_rnn_data *x,
                   const struct dnn_rnn_data *y, const void *h, const void *c, size_t weight_size, const void *weights,
                   size_t size, const void *space, size_t reserve_size, void *reserve, bool keeps)
@@ -242,13 +265,7 @@ int dnn_rnn_begin(struct mudnn_rnn *r, void *handle, const struct dnn_rnn *d, co
                    y->width == s.directions * s.out);
     DNN_BAD_UNLESS(!memcmp(x->length, y->length, (size_t)x->batch * sizeof *x->length));
     DNN_BAD_UNLESS(weights && weight_size >= dnn_rnn_weight_bytes(d) && (!size || space));
-    const void *const states[] = {h, d->cell == CUDNN_LSTM ? c : NULL};
-    for (int i = 0; i < 2; i++) {
-        const struct mudnn_tensor *t = dnn_tensor_of(DNN_TENSOR, states[i]);
-        int64_t width = i ? s.hidden : s.out;
-        DNN_BAD_UNLESS(!states[i] || (t && dnn_is_dense(t, 3) && t->type == d->type && t->dim[2] == width &&
-                                      t->dim[0] == s.layers * s.directions && t->dim[1] == x->batch));
-    }
+    DNN_BAD_UNLESS(dnn_rnn_is_state(d, false, x->batch, h) && dnn_rnn_is_state(d, true, x->batch, c));
     *r = (struct mudnn_rnn){.s = s,
                             .clip = d->clip,
                             .clip_low = d->clip_low,
@@ -260,11 +277,20 @@ int dnn_rnn_begin(struct mudnn_rnn *r, void *handle, const struct dnn_rnn *d, co
     if (d->dropout)
         DNN_BAD_UNLESS(dnn_dropout_of(d->dropout, &r->dropout, &r->dropout_state));
     if (keeps) {
-        DNN_BAD_UNLESS(reserve && reserve_size >= dnn_rnn_reserve_bytes(d, x->time, x->batch));
+        const size_t needed = dnn_rnn_reserve_bytes(d, x->time, x->batch);
+        DNN_BAD_UNLESS(reserve && needed && reserve_size >= needed);
         DNN_BAD_UNLESS((uintptr_t)reserve % sizeof(double) == 0);
         r->reserve = reserve;
     }
     return CUDNN_STATUS_SUCCESS;
+}
+int dnn_rnn_run(const struct mudnn_rnn *r, void *handle, bool h, bool c, const int *length, const char *symbol)
+{
+    DNN_BAD_UNLESS(h || (!r->hx && !r->hy && !r->dhy && !r->dhx));
+    DNN_BAD_UNLESS(c || (!r->cx && !r->cy && !r->dcy && !r->dcx));
+    DNN_ALIGNED(r->s.type, r->x, r->y, r->dy, r->out, r->dx, r->weights, r->dweights);
+    DNN_ALIGNED(r->s.type, r->hx, r->cx, r->dhy, r->dcy, r->hy, r->cy, r->dhx, r->dcx);
+    return dnn_done(mu.mudnnHostRnn(dnn_stream(handle), r, length), symbol);
 }
 /* The same of what programs give. */
 static int begin(struct mudnn_rnn *r, void *handle, const struct dnn_rnn *d, const struct dnn_rnn_data *x,
@@ -287,8 +313,7 @@ int wrap_cudnnRNNForward(void *handle, void *desc, int mode, const int *lengths,
     int e = begin(&r, handle, desc, x, y, h, c, weight_size, weights, size, space, reserve_size, reserve, training);
     if (e)
         return e;
-    DNN_BAD_UNLESS((unsigned)mode <= CUDNN_FWD_MODE_TRAINING && x_at && y_at && (h || (!hx && !hy)));
-    DNN_ALIGNED(r.s.type, x_at, y_at, hx, hy, cx, cy, weights);
+    DNN_BAD_UNLESS((unsigned)mode <= CUDNN_FWD_MODE_TRAINING && x_at && y_at);
     DNN_BAD_UNLESS(!training || r.dropout == 0 || r.s.layers == 1 || r.dropout_state);
     r.way = MUDNN_RNN_WAY_FORWARD;
     r.training = training;
@@ -296,7 +321,7 @@ int wrap_cudnnRNNForward(void *handle, void *desc, int mode, const int *lengths,
     if (r.s.cell == CUDNN_LSTM)
         r.cx = cx, r.cy = cy;
     r.fill = ((struct dnn_rnn_data *)y)->fill;
-    return dnn_done(mu.mudnnHostRnn(dnn_stream(handle), &r, ((struct dnn_rnn_data *)x)->length), "cudnnRNNForward");
+    return dnn_rnn_run(&r, handle, h, c, ((struct dnn_rnn_data *)x)->length, "cudnnRNNForward");
 }
 
 int wrap_cudnnRNNBackwardData_v8(void *handle, void *desc, const int *lengths, void *y, const void *y_at,
@@ -310,13 +335,11 @@ int wrap_cudnnRNNBackwardData_v8(void *handle, void *desc, const int *lengths, v
     if (e)
         return e;
     DNN_BAD_UNLESS(y_at && dy && dx);
-    DNN_ALIGNED(r.s.type, y_at, dy, dx, hx, dhy, dhx, cx, dcy, dcx, weights);
     r.way = MUDNN_RNN_WAY_DATA;
     r.y = y_at, r.dy = dy, r.dx = dx, r.hx = hx, r.dhy = dhy, r.dhx = dhx;
     if (r.s.cell == CUDNN_LSTM)
         r.cx = cx, r.dcy = dcy, r.dcx = dcx;
-    return dnn_done(mu.mudnnHostRnn(dnn_stream(handle), &r, ((struct dnn_rnn_data *)x)->length),
-                    "cudnnRNNBackwardData_v8");
+    return dnn_rnn_run(&r, handle, h, c, ((struct dnn_rnn_data *)x)->length, "cudnnRNNBackwardData_v8");
 }
 
 int wrap_cudnnRNNBackwardWeights_v8(void *handle, void *desc, int add, const int *lengths, void *x, const void *x_at,
@@ -329,10 +352,8 @@ int wrap_cudnnRNNBackwardWeights_v8(void *handle, void *desc, int add, const int
     if (e)
         return e;
     DNN_BAD_UNLESS(x_at && y_at && (unsigned)add <= CUDNN_WGRAD_MODE_SET);
-    DNN_ALIGNED(r.s.type, x_at, y_at, hx, dweights);
     r.way = MUDNN_RNN_WAY_WEIGHTS;
     r.add = add == CUDNN_WGRAD_MODE_ADD;
     r.x = x_at, r.y = y_at, r.hx = hx, r.dweights = dweights;
-    return dnn_done(mu.mudnnHostRnn(dnn_stream(handle), &r, ((struct dnn_rnn_data *)x)->length),
-                    "cudnnRNNBackwardWeights_v8");
+    return dnn_rnn_run(&r, handle, h, NULL, ((struct dnn_rnn_data *)x)->length, "cudnnRNNBackwardWeights_v8");
 }

@@ -1,6 +1,7 @@
 /* Recurrent layers by the interface before cuDNN 8: sizes and types come with each call, a sequence is an array of
  * descriptors, one of each time step, and weights are a filter. The calls below are those of version 8. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/cudnn/rnn.h"
 
@@ -112,7 +113,7 @@ static int complete(struct dnn_rnn *to, const void *desc, int64_t width, int typ
     DNN_BAD_UNLESS(width > 0 && width <= INT32_MAX && (to->input_mode == CUDNN_LINEAR_INPUT || width == to->hidden));
     to->input = (int)width;
     to->type = type;
-    return CUDNN_STATUS_SUCCESS;
+    return dnn_rnn_fits(to) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
 }
 /* One time step: batch, width, 1, without gaps. */
 static const struct mudnn_tensor *step_of(const void *desc)
@@ -143,9 +144,10 @@ int wrap_cudnnGetRNNTrainingReserveSize(void *handle, void *desc, int time, void
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(time > 0 && x && size);
     int r = complete_by_step(&d, desc, x[0]);
-    if (!r)
-        *size = dnn_rnn_reserve_bytes(&d, time, (int)step_of(x[0])->dim[0]);
-    return r;
+    if (r)
+        return r;
+    *size = dnn_rnn_reserve_bytes(&d, time, (int)step_of(x[0])->dim[0]);
+    return *size ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
 }
 int wrap_cudnnGetRNNParamsSize(void *handle, void *desc, void *x, size_t *size, int type)
 {
@@ -248,9 +250,21 @@ static int take_data(struct sequences *s, const void *desc, const void *x, const
     return complete(&s->d, desc, s->x.width, s->x.type);
 }
 
-/* What a call has beside its sequences. Descriptors of states that come in and go out are alike. */
+/* Descriptors of one layout, for y and its gradient. */
+static int same_data(const struct dnn_rnn_data *a, const struct dnn_rnn_data *b)
+{
+    DNN_BAD_UNLESS(a->length && a->type == b->type && a->layout == b->layout && a->time == b->time &&
+                   a->batch == b->batch && a->width == b->width &&
+                   !memcmp(a->length, b->length, (size_t)a->batch * sizeof *a->length));
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* What a call has beside its sequences. States that come in, go out, and gradients have descriptors of their own. */
+struct state {
+    const void *desc, *at;
+};
 struct operands {
-    const void *h, *h_out, *c, *c_out; /* descriptors */
+    struct state h[3], c[3];
     const void *filter, *weights;
     size_t size;
     const void *space;
@@ -259,19 +273,18 @@ struct operands {
 };
 static int begin(struct mudnn_rnn *r, void *handle, const struct sequences *s, const struct operands *o, bool keeps)
 {
-    const void *const pairs[][2] = {{o->h, o->h_out}, {o->c, o->c_out}};
-    for (int i = 0; i < 2; i++) {
-        const struct mudnn_tensor *a = dnn_tensor_of(DNN_TENSOR, pairs[i][0]),
-                                  *b = dnn_tensor_of(DNN_TENSOR, pairs[i][1]);
-        DNN_BAD_UNLESS(!a || !b || dnn_same_shape(a, b));
+    for (int i = 0; i < 3; i++) {
+        const struct state *h = &o->h[i], *c = &o->c[i];
+        DNN_BAD_UNLESS(dnn_rnn_is_state(&s->d, false, s->x.batch, h->desc) && (h->desc || !h->at));
+        DNN_BAD_UNLESS(dnn_rnn_is_state(&s->d, true, s->x.batch, c->desc));
+        DNN_BAD_UNLESS(s->d.cell != CUDNN_LSTM || c->desc || !c->at);
     }
-    return dnn_rnn_begin(r, handle, &s->d, &s->x, &s->y, o->h ? o->h : o->h_out, o->c ? o->c : o->c_out,
-                         filter_bytes(o->filter, s->d.type), o->weights, o->size, o->space, o->reserve_size, o->reserve,
-                         keeps);
+    return dnn_rnn_begin(r, handle, &s->d, &s->x, &s->y, NULL, NULL, filter_bytes(o->filter, s->d.type), o->weights,
+                         o->size, o->space, o->reserve_size, o->reserve, keeps);
 }
 static int finish(struct mudnn_rnn *r, void *handle, const struct sequences *s, const char *symbol)
 {
-    return dnn_done(mu.mudnnHostRnn(dnn_stream(handle), r, s->x.length), symbol);
+    return dnn_rnn_run(r, handle, true, true, s->x.length, symbol);
 }
 
 static int forward(void *handle, struct sequences *s, const struct operands *o, const void *x, const void *hx,
@@ -281,7 +294,7 @@ static int forward(void *handle, struct sequences *s, const struct operands *o, 
     int e = begin(&r, handle, s, o, training);
     if (e)
         return e;
-    DNN_BAD_UNLESS(x && y && (o->h || !hx) && (o->h_out || !hy));
+    DNN_BAD_UNLESS(x && y);
     DNN_BAD_UNLESS(!training || r.dropout == 0 || r.s.layers == 1 || r.dropout_state);
     r.way = MUDNN_RNN_WAY_FORWARD;
     r.training = training;
@@ -297,7 +310,7 @@ int wrap_cudnnRNNForwardInference(void *handle, void *desc, int time, void **xd,
                                   void *y, void *hyd, void *hy, void *cyd, void *cy, void *space, size_t size)
 {
     struct sequences s = {.own = NULL};
-    struct operands o = {hxd, hyd, cxd, cyd, wd, w, size, space, 0, NULL};
+    struct operands o = {{{hxd, hx}, {hyd, hy}}, {{cxd, cx}, {cyd, cy}}, wd, w, size, space, 0, NULL};
     DNN_HANDLE_OR_LEAVE(handle);
     int r = take_steps(&s, desc, time, xd, yd);
     if (!r)
@@ -311,7 +324,7 @@ int wrap_cudnnRNNForwardTraining(void *handle, void *desc, int time, void **xd, 
                                  size_t reserve_size)
 {
     struct sequences s = {.own = NULL};
-    struct operands o = {hxd, hyd, cxd, cyd, wd, w, size, space, reserve_size, reserve};
+    struct operands o = {{{hxd, hx}, {hyd, hy}}, {{cxd, cx}, {cyd, cy}}, wd, w, size, space, reserve_size, reserve};
     DNN_HANDLE_OR_LEAVE(handle);
     int r = take_steps(&s, desc, time, xd, yd);
     if (!r)
@@ -326,7 +339,7 @@ int wrap_cudnnRNNForwardInferenceEx(void *handle, void *desc, void *xd, const vo
                                     size_t size)
 {
     struct sequences s = {.own = NULL};
-    struct operands o = {hxd, hyd, cxd, cyd, wd, w, size, space, 0, NULL};
+    struct operands o = {{{hxd, hx}, {hyd, hy}}, {{cxd, cx}, {cyd, cy}}, wd, w, size, space, 0, NULL};
     (void)kd, (void)ad, (void)id, (void)qd;
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(!keys && !attention && !inner && !queries); /* reserved */
@@ -340,7 +353,7 @@ int wrap_cudnnRNNForwardTrainingEx(void *handle, void *desc, void *xd, const voi
                                    void *reserve, size_t reserve_size)
 {
     struct sequences s = {.own = NULL};
-    struct operands o = {hxd, hyd, cxd, cyd, wd, w, size, space, reserve_size, reserve};
+    struct operands o = {{{hxd, hx}, {hyd, hy}}, {{cxd, cx}, {cyd, cy}}, wd, w, size, space, reserve_size, reserve};
     (void)kd, (void)ad, (void)id, (void)qd;
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(!keys && !attention && !inner && !queries);
@@ -375,7 +388,14 @@ int wrap_cudnnRNNBackwardData(void *handle, void *desc, int time, void **yd, con
                               size_t reserve_size)
 {
     struct sequences s = {.own = NULL};
-    struct operands o = {hxd ? hxd : dhxd, dhyd, cxd ? cxd : dcxd, dcyd, wd, w, size, space, reserve_size, reserve};
+    struct operands o = {{{hxd, hx}, {dhyd, dhy}, {dhxd, dhx}},
+                         {{cxd, cx}, {dcyd, dcy}, {dcxd, dcx}},
+                         wd,
+                         w,
+                         size,
+                         space,
+                         reserve_size,
+                         reserve};
     struct gradients g = {y, dy, dhy, dcy, hx, cx, dx, dhx, dcx};
     DNN_HANDLE_OR_LEAVE(handle);
     int r = take_steps(&s, desc, time, dxd, yd);
@@ -394,13 +414,21 @@ int wrap_cudnnRNNBackwardDataEx(void *handle, void *desc, void *yd, const void *
                                 void *space, size_t size, void *reserve, size_t reserve_size)
 {
     struct sequences s = {.own = NULL};
-    struct operands o = {hxd ? hxd : dhxd, dhyd, cxd ? cxd : dcxd, dcyd, wd, w, size, space, reserve_size, reserve};
+    struct operands o = {{{hxd, hx}, {dhyd, dhy}, {dhxd, dhx}},
+                         {{cxd, cx}, {dcyd, dcy}, {dcxd, dcx}},
+                         wd,
+                         w,
+                         size,
+                         space,
+                         reserve_size,
+                         reserve};
     struct gradients g = {y, dy, dhy, dcy, hx, cx, dx, dhx, dcx};
     (void)ad, (void)kd;
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(!attention && !keys && dnn_is(DNN_RNN_DATA, dyd));
-    DNN_BAD_UNLESS(((struct dnn_rnn_data *)dyd)->length);
     int r = take_data(&s, desc, dxd, yd);
+    if (!r)
+        r = same_data(dyd, yd);
     return r ? r : backward(handle, &s, &o, &g, "cudnnRNNBackwardDataEx");
 }
 
@@ -423,7 +451,7 @@ int wrap_cudnnRNNBackwardWeights(void *handle, void *desc, int time, void **xd, 
                                  void *dw, const void *reserve, size_t reserve_size)
 {
     struct sequences s = {.own = NULL};
-    struct operands o = {hxd, NULL, NULL, NULL, dwd, dw, size, space, reserve_size, (void *)(uintptr_t)reserve};
+    struct operands o = {{{hxd, hx}}, {{NULL}}, dwd, dw, size, space, reserve_size, (void *)(uintptr_t)reserve};
     DNN_HANDLE_OR_LEAVE(handle);
     int r = take_steps(&s, desc, time, xd, yd);
     if (!r)
@@ -436,7 +464,7 @@ int wrap_cudnnRNNBackwardWeightsEx(void *handle, void *desc, void *xd, const voi
                                    void *reserve, size_t reserve_size)
 {
     struct sequences s = {.own = NULL};
-    struct operands o = {hxd, NULL, NULL, NULL, dwd, dw, size, space, reserve_size, reserve};
+    struct operands o = {{{hxd, hx}}, {{NULL}}, dwd, dw, size, space, reserve_size, reserve};
     DNN_HANDLE_OR_LEAVE(handle);
     int r = take_data(&s, desc, xd, yd);
     return r ? r : add_weights(handle, &s, &o, x, hx, y, dw, "cudnnRNNBackwardWeightsEx");

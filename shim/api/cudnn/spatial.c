@@ -19,8 +19,12 @@ int wrap_cudnnSetSpatialTransformerNdDescriptor(void *desc, int sampler, int typ
     if (n != 4 || (type != CUDNN_DATA_FLOAT && type != CUDNN_DATA_DOUBLE && type != CUDNN_DATA_HALF &&
                    type != CUDNN_DATA_BFLOAT16))
         return CUDNN_STATUS_NOT_SUPPORTED;
+    int64_t count = 1;
     for (int i = 0; i < 4; i++)
         DNN_BAD_UNLESS(dims[i] > 0);
+    for (int i = 0; i < 4; i++, count *= dims[i - 1])
+        if (count > INT32_MAX / dims[i])
+            return CUDNN_STATUS_NOT_SUPPORTED; /* as a tensor of these dimensions is not */
     for (int i = 0; i < 4; i++)
         d->dim[i] = dims[i];
     d->type = type;
@@ -33,6 +37,7 @@ static int grid(void *handle, const void *desc, bool backward, const void *theta
     const struct dnn_spatial *d = desc;
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(dnn_is(DNN_SPATIAL, d) && d->n && theta && at);
+    DNN_ALIGNED(d->type, theta, at);
     struct mudnn_grid g = {.backward = backward,
                            .batch = d->dim[0],
                            .height = d->dim[2],

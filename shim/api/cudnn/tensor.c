@@ -60,12 +60,13 @@ double dnn_scalar(const void *p, int type)
 
 /* ---- strides ----------------------------------------------------------------------------------- */
 
-/* Elements from the first to the last and one. Strides may be 0, as of a tensor that is broadcast. */
+/* Elements from the first to the last and one, or MUDNN_MOST and more. Strides may be 0, as of a tensor that is
+ * broadcast. */
 static int64_t extent(const struct mudnn_tensor *t)
 {
     int64_t last = 0;
     for (int i = 0; i < t->n; i++)
-        last += (i == 1 ? (t->dim[i] - 1) / t->vector : t->dim[i] - 1) * t->stride[i];
+        last += mudnn_times(i == 1 ? (t->dim[i] - 1) / t->vector : t->dim[i] - 1, t->stride[i]);
     return last + t->vector;
 }
 
@@ -106,7 +107,7 @@ static int set(struct dnn_tensor *d, int type, int format, int n, const int *dim
     for (int i = 0; i < n; i++) {
         DNN_BAD_UNLESS(dims[i] > 0 && (!strides || strides[i] >= 0));
         t.dim[i] = dims[i];
-        count *= dims[i];
+        count = mudnn_times(count, dims[i]);
         if (count >= (int64_t)1 << 40)
             return CUDNN_STATUS_NOT_SUPPORTED;
         if (strides)

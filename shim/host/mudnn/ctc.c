@@ -114,7 +114,7 @@ static void one(const struct mudnn_ctc *c, int64_t n, const int *label, double *
     const int64_t times = c->probs.dim[0], states = 2 * c->most + 1;
     struct sequence s = {c, n, c->input_length[n], c->probs.dim[2], 0, label, NULL, {NULL}, NULL};
     int64_t length = c->label_length[n], repeats = 0;
-    bool good = s.time >= 0 && s.time <= times && length >= 0 && length <= c->most, gradient = c->grads.n;
+    bool good = label && s.time >= 0 && s.time <= times && length >= 0 && length <= c->most, gradient = c->grads.n;
     s.alpha = space;
     s.row[0] = s.alpha + times * states;
     s.row[1] = s.row[0] + states;
@@ -141,13 +141,14 @@ static void one(const struct mudnn_ctc *c, int64_t n, const int *label, double *
 
 struct batch {
     const struct mudnn_ctc *c;
-    const int64_t *first; /* of each sequence's labels */
+    const int64_t *first; /* of each sequence's labels; -1: behind a length that cannot be */
 };
 static void run_part(void *job, unsigned n)
 {
     const struct batch *b = job;
     const struct mudnn_ctc *c = b->c;
-    one(c, n, c->labels + b->first[n], c->space + n * mudnn_ctc_space(c->probs.dim[0], 1, c->probs.dim[2], c->most));
+    const int *label = b->first[n] < 0 ? NULL : c->labels + b->first[n];
+    one(c, n, label, c->space + n * mudnn_ctc_space(c->probs.dim[0], 1, c->probs.dim[2], c->most));
 }
 static void run(const void *of)
 {
@@ -158,7 +159,8 @@ static void run(const void *of)
         return;
     for (int64_t n = 0; n < batch; n++) {
         first[n] = at;
-        at += c->label_length[n] > 0 ? c->label_length[n] : 0;
+        if (at >= 0)
+            at = c->label_length[n] >= 0 && c->label_length[n] <= c->most ? at + c->label_length[n] : -1;
     }
     struct batch b = {c, first};
     dnn_parallel((unsigned)batch, run_part, &b, 60.0 * (double)(dnn_count(&c->probs) + c->probs.dim[0] * c->most));
