@@ -15,6 +15,7 @@ enum cumu_object {
     CUMU_MG_DESC,
     CUMU_IRS_PARAMS,
     CUMU_IRS_INFOS,
+    CUMU_NVJPEG, /* which begin with what they are: nvjpeg/nvjpeg.h */
 };
 
 /* A live object of `size` bytes, all zero; NULL: no memory. */

@@ -32,11 +32,30 @@ struct decoder {
 
 /* ---- one picture to the host ---- */
 
+enum { FLAGS = TURBO_ACCURATE | TURBO_STRICT | TURBO_FEW_SCANS };
+
+/* A decoder for a file in which it sees what we saw: memory is measured by that. NULL: it does not. */
+static void *begin_turbo(const struct turbo *t, const struct nvjpeg_info *info, const unsigned char *data, size_t size,
+                         int sampling, int *err)
+{
+    int width = 0, height = 0, its_sampling = -1, colours;
+    void *d = t->init_decompress();
+    *err = d ? NVJPEG_STATUS_SUCCESS : NVJPEG_STATUS_ALLOCATOR_FAILURE;
+    if (d && (t->header(d, data, size, &width, &height, &its_sampling, &colours) || width != (int)info->width ||
+              height != (int)info->height))
+        *err = NVJPEG_STATUS_BAD_JPEG;
+    else if (d && sampling >= 0 && its_sampling != sampling)
+        *err = NVJPEG_STATUS_JPEG_NOT_SUPPORTED;
+    if (d && *err) {
+        (void)t->destroy(d);
+        d = NULL;
+    }
+    return d;
+}
 static int finish_turbo(const struct turbo *t, void *d, int failed)
 {
-    if (d)
-        (void)t->destroy(d);
-    return !d ? NVJPEG_STATUS_ALLOCATOR_FAILURE : failed ? NVJPEG_STATUS_BAD_JPEG : NVJPEG_STATUS_SUCCESS;
+    (void)t->destroy(d);
+    return failed ? NVJPEG_STATUS_BAD_JPEG : NVJPEG_STATUS_SUCCESS;
 }
 
 /* As it is stored: luma and chroma in their sizes. */
@@ -67,8 +86,9 @@ static int decode_planes(struct picture *p, const struct nvjpeg_info *info, cons
         p->rows[k] = height;
     }
     p->planes = planes < info->components ? planes : info->components;
-    void *d = t->init_decompress();
-    return finish_turbo(t, d, d && t->decompress_planes(d, data, size, plane, 0, pitch, 0, TURBO_ACCURATE));
+    int err;
+    void *d = begin_turbo(t, info, data, size, sampling, &err);
+    return d ? finish_turbo(t, d, t->decompress_planes(d, data, size, plane, 0, pitch, 0, FLAGS)) : err;
 }
 
 /* Colours of a pixel beside each other, or each in a plane of its own. */
@@ -81,9 +101,11 @@ static int decode_pixels(struct picture *p, const struct nvjpeg_info *info, cons
     p->memory = pixels;
     if (!pixels)
         return NVJPEG_STATUS_ALLOCATOR_FAILURE;
-    void *d = t->init_decompress();
-    int err = finish_turbo(
-        t, d, d && t->decompress(d, data, size, pixels, (int)width, (int)pitch, (int)rows, pixel, TURBO_ACCURATE));
+    int err;
+    void *d = begin_turbo(t, info, data, size, -1, &err);
+    if (!d)
+        return err;
+    err = finish_turbo(t, d, t->decompress(d, data, size, pixels, (int)width, (int)pitch, (int)rows, pixel, FLAGS));
     p->planes = planar ? channels : 1;
     for (unsigned k = 0; k < p->planes; k++) {
         p->plane[k] = planar ? pixels + pitch * rows + k * width * rows : pixels;
@@ -99,6 +121,18 @@ static void drop_picture(struct picture *p)
 {
     free(p->memory);
     *p = (struct picture){.planes = 0};
+}
+
+/* Of each unit of blocks there is a bit at least: a small file that says it is a large picture is refused before memory
+ * is taken for one. */
+static bool is_whole(const struct nvjpeg_info *info, size_t size)
+{
+    size_t h = 8, v = 8;
+    for (unsigned k = 0; k < info->components; k++) {
+        h = 8 * info->h[k] > h ? 8 * info->h[k] : h;
+        v = 8 * info->v[k] > v ? 8 * info->v[k] : v;
+    }
+    return (info->width + h - 1) / h * ((info->height + v - 1) / v) / 8 <= size;
 }
 
 static int decode(struct picture *p, const unsigned char *data, size_t size, int format)
@@ -119,6 +153,8 @@ static int decode(struct picture *p, const unsigned char *data, size_t size, int
     const bool four = info.components == 4;
     if (info.components == 2 || (four && format != NVJPEG_OUTPUT_UNCHANGED))
         return NVJPEG_STATUS_JPEG_NOT_SUPPORTED;
+    if (!is_whole(&info, size))
+        return NVJPEG_STATUS_INCOMPLETE_BITSTREAM;
     switch (format) {
     case NVJPEG_OUTPUT_UNCHANGED:
         return four ? decode_pixels(p, &info, data, size, TURBO_CMYK, 4, true) : decode_planes(p, &info, data, size, 3);

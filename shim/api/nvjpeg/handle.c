@@ -21,6 +21,7 @@ static void open_turbo(void)
                      {"tjInitCompress", &turbo.init_compress},
                      {"tjDestroy", &turbo.destroy},
                      {"tjDecompress2", &turbo.decompress},
+                     {"tjDecompressHeader3", &turbo.header},
                      {"tjCompress2", &turbo.compress},
                      {"tjDecompressToYUVPlanes", &turbo.decompress_planes},
                      {"tjPlaneWidth", &turbo.plane_width},
@@ -60,7 +61,7 @@ int nvjpeg_new(void **out, void *handle, enum nvjpeg_kind kind, size_t size)
 {
     if (!out || !nvjpeg_as(handle, NVJPEG_HANDLE))
         return NVJPEG_STATUS_INVALID_PARAMETER;
-    int *object = calloc(1, size);
+    int *object = cumu_object_new(CUMU_NVJPEG, size);
     *out = object;
     if (object)
         *object = (int)kind;
@@ -70,9 +71,8 @@ int nvjpeg_new(void **out, void *handle, enum nvjpeg_kind kind, size_t size)
 int nvjpeg_drop(void *object, enum nvjpeg_kind kind)
 {
     int *o = nvjpeg_as(object, kind);
-    if (!o)
+    if (!o || !cumu_object_end(CUMU_NVJPEG, o))
         return NVJPEG_STATUS_INVALID_PARAMETER;
-    *o = 0;
     free(o);
     return NVJPEG_STATUS_SUCCESS;
 }
@@ -85,7 +85,7 @@ static int create(int backend, void **out)
     *out = NULL;
     if (backend == 3 || backend == 5)
         return NVJPEG_STATUS_ARCH_MISMATCH;
-    struct nvjpeg_handle *h = calloc(1, sizeof *h);
+    struct nvjpeg_handle *h = cumu_object_new(CUMU_NVJPEG, sizeof *h);
     *out = h;
     if (h)
         h->kind = NVJPEG_HANDLE;
@@ -232,5 +232,7 @@ int nvjpeg_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pi
     int done = mu.musaStreamSynchronize(s);
     if (err || done)
         mu.musaGetLastError();
+    if (err == musaErrorMemoryAllocation || done == musaErrorMemoryAllocation)
+        return NVJPEG_STATUS_ALLOCATOR_FAILURE;
     return err || done ? NVJPEG_STATUS_EXECUTION_FAILED : NVJPEG_STATUS_SUCCESS;
 }

@@ -7,12 +7,13 @@
 #include <stdint.h>
 
 #include "api/api.h"
+#include "api/object.h"
 #include "cuda_enums.h"
 #include "wraps.h"
 
 enum { NVJPEG_COMPONENTS = 4 };
 
-/* Every object begins with what it is, so that another one is refused. */
+/* Every object begins with what it is, so that another one is refused; any value may be asked about. */
 enum nvjpeg_kind {
     NVJPEG_HANDLE = 0x4e4a0001,
     NVJPEG_STATE,
@@ -30,7 +31,8 @@ struct nvjpeg_handle {
 };
 static inline void *nvjpeg_as(void *object, enum nvjpeg_kind kind)
 {
-    return object && *(int *)object == (int)kind ? object : NULL;
+    int *o = cumu_object(CUMU_NVJPEG, object);
+    return o && *o == (int)kind ? o : NULL;
 }
 /* A new object of that kind, zeroed; an nvjpegStatus_t. */
 int nvjpeg_new(void **out, void *handle, enum nvjpeg_kind kind, size_t size);
@@ -57,6 +59,7 @@ struct turbo {
     void *(*init_compress)(void);
     int (*destroy)(void *);
     int (*decompress)(void *, const unsigned char *, unsigned long, unsigned char *, int, int, int, int, int);
+    int (*header)(void *, const unsigned char *, unsigned long, int *, int *, int *, int *);
     int (*decompress_planes)(void *, const unsigned char *, unsigned long, unsigned char **, int, int *, int, int);
     int (*compress)(void *, const unsigned char *, int, int, int, int, unsigned char **, unsigned long *, int, int,
                     int);
@@ -68,8 +71,8 @@ struct turbo {
     void (*release)(unsigned char *);
 };
 const struct turbo *nvjpeg_turbo(void);
-enum { TURBO_RGB = 0, TURBO_BGR = 1, TURBO_GRAY = 6, TURBO_CMYK = 11 }; /* TJPF */
-enum { TURBO_ACCURATE = 4096, TURBO_PROGRESSIVE = 16384 };              /* TJFLAG */
+enum { TURBO_RGB = 0, TURBO_BGR = 1, TURBO_GRAY = 6, TURBO_CMYK = 11 };                                  /* TJPF */
+enum { TURBO_ACCURATE = 4096, TURBO_STRICT = 8192, TURBO_PROGRESSIVE = 16384, TURBO_FEW_SCANS = 32768 }; /* TJFLAG */
 int nvjpeg_turbo_sampling(int css); /* TJSAMP of an nvjpegChromaSubsampling_t; -1: none */
 
 /* Rows between the host and a picture's channel, on the stream, which is waited for. */

@@ -77,6 +77,12 @@ int nvjpeg_parse(struct nvjpeg_info *info, const unsigned char *data, size_t siz
             at++;
             continue;
         }
+        if (marker == 0x01 || (marker >= 0xd0 && marker <= 0xd7)) { /* have no length */
+            at += 2;
+            continue;
+        }
+        if (marker == 0xd8 || marker == 0xd9)
+            return NVJPEG_STATUS_BAD_JPEG;
         const size_t n = big16(data + at + 2);
         if (n < 2 || n > size - at - 2)
             return NVJPEG_STATUS_INCOMPLETE_BITSTREAM;
