@@ -79,6 +79,14 @@ int lt_type(int type)
     return -1;
 }
 
+/* No more numbers than memory has, however they lie. */
+static bool fits(const struct lt_matrix *m)
+{
+    const int64_t most = (int64_t)1 << 40, whole = mudnn_times(m->rows, m->columns);
+    return mudnn_times(m->ld, m->order == CUSPARSE_ORDER_ROW ? m->rows : m->columns) <= most &&
+           mudnn_times(m->batches, whole) <= most && mudnn_times(m->batches, m->stride) <= most;
+}
+
 static int describe(const void *handle, void *to, int64_t rows, int64_t columns, int64_t ld, unsigned alignment,
                     int type, int order, bool structured)
 {
@@ -95,6 +103,8 @@ static int describe(const void *handle, void *to, int64_t rows, int64_t columns,
     if (rows % multiple || columns % multiple || ld % types[i].multiple || rows > INT32_MAX || columns > INT32_MAX)
         return CUSPARSE_STATUS_NOT_SUPPORTED;
     struct lt_matrix m = {LT_MATRIX, type, order, 1, structured, rows, columns, ld, 0};
+    if (!fits(&m))
+        return CUSPARSE_STATUS_NOT_SUPPORTED;
     memcpy(to, &m, sizeof m);
     return CUSPARSE_STATUS_SUCCESS;
 }
@@ -179,6 +189,8 @@ int wrap_cusparseLtMatDescSetAttribute(const void *handle, void *desc, int which
         return r;
     memcpy((char *)&m + at, data, size);
     LT_BAD_UNLESS(m.batches > 0 && m.stride >= 0);
+    if (!fits(&m))
+        return CUSPARSE_STATUS_NOT_SUPPORTED;
     memcpy(desc, &m, sizeof m);
     return CUSPARSE_STATUS_SUCCESS;
 }

@@ -64,6 +64,7 @@ int lt_forget(enum lt_kind kind, const void *what);
 
 /* mudnnDataType_t of a cudaDataType_t that matrices may have; -1: of none. */
 int lt_type(int type);
+size_t lt_size(int type); /* of a number of a mudnnDataType_t that lt_type gives */
 /* The operand of a product, or the result, as lines: of the sum's dimension, or rows. */
 struct mudnn_structured lt_lines(const struct lt_matrix *m, bool transposed, bool columns);
 bool lt_transposed(const struct lt_matmul *m, int operand);

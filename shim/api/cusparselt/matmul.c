@@ -15,6 +15,19 @@ static int done(mudnnStatus_t status, const char *symbol)
     }
 }
 
+size_t lt_size(int type)
+{
+    switch (type) {
+    case MUDNN_DATA_FLOAT:
+    case MUDNN_DATA_INT32: return 4;
+    case MUDNN_DATA_HALF:
+    case MUDNN_DATA_BFLOAT16: return 2;
+    default: return 1;
+    }
+}
+/* Does it begin where numbers of the type may? NULL does. */
+static bool is_aligned(const void *p, int type) { return (uintptr_t)p % lt_size(type) == 0; }
+
 /* ---- plans ------------------------------------------------------------------------------------- */
 
 int wrap_cusparseLtMatmulPlanInit(const void *handle, void *plan, const void *matmul, const void *choice)
@@ -86,6 +99,10 @@ static int multiply(const void *handle, const void *plan, const void *alpha, con
     else
         w.beta = (double)*(const float *)beta;
     LT_BAD_UNLESS(c || (!w.beta_at && w.beta == 0));
+    LT_BAD_UNLESS(is_aligned(a, left.type) && is_aligned(b, right.type) && is_aligned(c, w.c.type) &&
+                  is_aligned(d, w.d.type) && is_aligned(w.bias_at, w.bias_type));
+    LT_BAD_UNLESS(is_aligned(w.alpha_at, MUDNN_DATA_FLOAT) && is_aligned(w.beta_at, MUDNN_DATA_FLOAT));
+    LT_BAD_UNLESS(w.bias_step >= 0 && mudnn_times(w.batches, w.bias_step) < MUDNN_MOST);
     musaStream_t stream = count ? *(const musaStream_t *)streams : NULL;
     return done(mu.mudnnHostStructuredProduct(stream, &w), symbol);
 }
@@ -123,7 +140,8 @@ static int lines_of_matmul(struct mudnn_structured *to, const void *handle, cons
 static int structure(const struct mudnn_structured *m, int what, const void *in, void *out, cudaStream_t stream,
                      const char *symbol)
 {
-    LT_BAD_UNLESS(in && out);
+    LT_BAD_UNLESS(in && out && is_aligned(in, m->type));
+    LT_BAD_UNLESS(is_aligned(out, what == MUDNN_STRUCTURE_CHECK ? MUDNN_DATA_INT32 : m->type));
     return done(mu.mudnnHostStructure((musaStream_t)stream, what, m, in, out), symbol);
 }
 static int prune(const struct mudnn_structured *m, const void *in, void *out, int alg, cudaStream_t stream,
@@ -173,9 +191,8 @@ int wrap_cusparseLtSpMMAPruneCheck2(const void *handle, const void *desc, int is
 static int sizes(const struct lt_matrix *m, size_t *compressed, size_t *buffer)
 {
     struct mudnn_structured s = lt_lines(m, false, false);
-    size_t size = s.type == MUDNN_DATA_FLOAT ? 4 : s.type == MUDNN_DATA_HALF || s.type == MUDNN_DATA_BFLOAT16 ? 2 : 1;
     LT_BAD_UNLESS(m->structured && compressed && buffer);
-    *compressed = mudnn_structured_bytes(&s, size) * (size_t)(s.batch_step ? s.batches : 1);
+    *compressed = mudnn_structured_bytes(&s, lt_size(s.type)) * (size_t)(s.batch_step ? s.batches : 1);
     *buffer = 0;
     return CUSPARSE_STATUS_SUCCESS;
 }
