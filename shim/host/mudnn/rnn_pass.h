@@ -53,7 +53,8 @@ struct pass {
     real *w;                                 /* the weight space as doubles: read, or gradients */
     real *in, *next;                         /* a layer's input, or its gradient; of the layer above */
     real *term, *state, *cell, *delta, *raw; /* scratch: a step's products and states, rows of a batch */
-    real *packed;                            /* the recurrent matrix for multiply_packed, or NULL */
+    real *bias;                              /* of the gates, for multiply_packed */
+    real *packed;                            /* the recurrent matrix for it, or NULL */
 };
 
 /* What is kept of a pseudo-layer: see mudnn_rnn_reserve. */
@@ -88,6 +89,23 @@ static real *mask_of(const struct pass *p, int64_t layer)
 static void product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
                     int64_t ldb, bool add, real *c, int64_t ldc)
 {
+    enum { MANY = 1 << 14 };
+    if (sizeof(real) == sizeof(float) && !add && m * n * k > MANY) { /* BLAS first clears c, and takes longer */
+        const struct dnn_product p = {.a = (const void *)a,
+                                      .b = (const void *)b,
+                                      .c = (void *)c,
+                                      .scale = 1,
+                                      .a_turned = ta,
+                                      .b_turned = tb,
+                                      .rows = m,
+                                      .columns = n,
+                                      .inner = k,
+                                      .a_lead = lda,
+                                      .b_lead = ldb,
+                                      .c_lead = ldc};
+        if (dnn_product_by_onednn(&p))
+            return;
+    }
     const int M = (int)m, N = (int)n, K = (int)k, A = (int)lda, B = (int)ldb, C = (int)ldc;
     const real one = 1, beta = add ? 1 : 0;
     if (m && n && k)
@@ -273,7 +291,10 @@ static void forward(struct pass *p, int64_t layer, int direction)
     const bool projects = s->out != s->hidden;
     struct kept k = kept_of(p, pseudo);
     real *out = output_of(p, layer) + direction * s->out;
-    const bool begun = begin_rows(p, pseudo, 0, k.act, p->places);
+    /* biases come with the products of packed matrices, where both are sums of the same gates */
+    const int late = p->packed ? p->s->cell == MUDNN_GRU : -1;
+    const real *bias = late >= 0 && begin_rows(p, pseudo, late, p->bias, 1) ? p->bias : NULL;
+    const bool begun = late != 0 && begin_rows(p, pseudo, 0, k.act, p->places);
     if (s->skip && !layer)
         for (int64_t i = 0; i < p->places * p->gates; i++)
             k.act[i] = p->in[i / p->gates * width + i % p->gates % s->hidden] + (begun ? k.act[i] : 0);
@@ -286,12 +307,11 @@ static void forward(struct pass *p, int64_t layer, int direction)
         pack(weight(p, pseudo, 1), true, p->gates, s->out, p->packed);
     for (int64_t i = 0; i < p->r->time; i++) {
         int64_t t = direction ? p->r->time - 1 - i : i;
-        const bool add = begin_rows(p, pseudo, 1, p->term, batch);
         if (p->packed)
-            multiply_packed(batch, p->gates, s->out, p->state, p->packed, add, p->term);
+            multiply_packed(batch, p->gates, s->out, p->state, p->packed, bias, 0, p->term);
         else
-            product(false, true, batch, p->gates, s->out, p->state, s->out, weight(p, pseudo, 1), s->out, add, p->term,
-                    p->gates);
+            product(false, true, batch, p->gates, s->out, p->state, s->out, weight(p, pseudo, 1), s->out,
+                    begin_rows(p, pseudo, 1, p->term, batch), p->term, p->gates);
         for (int64_t b = 0; b < batch; b++) {
             int64_t at = t * batch + b;
             real *raw = projects ? k.raw + at * s->hidden : p->state + b * s->out;
@@ -361,7 +381,7 @@ static void backward(struct pass *p, int64_t layer, int direction)
             recurrent(p, dg, k.act + at * p->gates, p->term + b * p->gates);
         }
         if (p->packed)
-            multiply_packed(batch, s->out, p->gates, p->term, p->packed, true, d);
+            multiply_packed(batch, s->out, p->gates, p->term, p->packed, d, s->out, d);
         else
             product(false, false, batch, s->out, p->gates, p->term, p->gates, weight(p, pseudo, 1), s->out, true, d,
                     s->out);
@@ -492,8 +512,9 @@ static void all_weights(struct pass *p, int64_t count)
 void RNN_RUN(const struct mudnn_rnn *of, const int *length)
 {
     struct mudnn_rnn r = *of;
-    struct pass p = {&r,   &r.s, length, r.time * r.batch, r.s.gates * r.s.hidden, NULL, NULL, NULL, NULL, NULL, NULL,
-                     NULL, NULL, NULL};
+    struct pass p = {
+        &r,   &r.s, length, r.time * r.batch, r.s.gates * r.s.hidden, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+        NULL, NULL, NULL};
     int64_t count = mudnn_rnn_weights(&r.s, r.s.layers * r.s.directions, 3), row = r.s.directions * r.s.out;
     int64_t width = row > r.s.input ? row : r.s.input;
     real *own = NULL;
@@ -505,8 +526,9 @@ void RNN_RUN(const struct mudnn_rnn *of, const int *length)
                        r.batch * r.s.hidden,
                        r.batch * r.s.out,
                        r.s.hidden,
+                       p.gates,
                        r.way == MUDNN_RNN_WAY_FORWARD ? packed_size(p.gates, r.s.out) : packed_size(r.s.out, p.gates)};
-    real **const to[] = {&p.w, &p.in, &p.next, &p.term, &p.state, &p.cell, &p.delta, &p.raw, &p.packed};
+    real **const to[] = {&p.w, &p.in, &p.next, &p.term, &p.state, &p.cell, &p.delta, &p.raw, &p.bias, &p.packed};
     /* few numbers of doubles are computed, and many rows are BLAS's */
     size_t used = sizeof sizes / sizeof *sizes;
     if (sizeof(real) == sizeof(double) || r.batch > MOST_ROWS || r.way == MUDNN_RNN_WAY_WEIGHTS)
