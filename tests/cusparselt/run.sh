@@ -15,5 +15,5 @@ for t in structured wrong; do
     passes "$cumu" run --backend host -- "$tmp/$t"
 done
 build failing "$here/structured.c" "$here/../lib/fail_at.c"
-fail_allocations structured 8 status_first "$cumu" run --backend host -- "$tmp/failing"
+fail_allocations structured 8 status_first "$cumu" run --backend host -- "$tmp/failing" few
 exit $bad

@@ -100,7 +100,7 @@ for name in $failing; do
     # shellcheck disable=SC2086  # flags
     $CC -std=gnu11 -O0 -g -w $san -I"$here" -I"$B/gen" -o "$tmp/failing" "$here/$name.c" "$here/../lib/fail_at.c" \
         "$lib/facade/libcudart.so.12" $more -Wl,--allow-shlib-undefined -ldl -lm
-    case $1 in nvjpeg | cufile) arguments=few ;; *) arguments='' ;; esac
+    case $1 in cusparselt | nvjpeg | cufile) arguments=few ;; *) arguments='' ;; esac
     # shellcheck disable=SC2086  # none or one
     fail_allocations "$1/$name" 1 unreported "$tmp/failing" $arguments
 done
