@@ -370,9 +370,32 @@ static void large_frame(void)
     free(text);
 }
 
+/* ---- products of warpgroups ---- */
+
+#define TURN(x) "neg.f32 %z" x ", %z" x ";\n"
+#define PRODUCTS(before) \
+    KERNEL(".reg .b32 %z<4>; mov.u64 %rd5, 0; mov.u32 %r9, 0; and.b32 %r8, %r1, 5; setp.ne.u32 %p2, %r8, 0;\n" \
+           "ld.global.v4.u32 {%z0, %z1, %z2, %z3}, [%rd31]; L: wgmma.fence.sync.aligned;\n" before \
+           "wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%z0, %z1, %z2, %z3}, %rd5, %rd5, 1, 1, 1;\n" \
+           "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; add.u32 %r9, %r9, 1;\n" \
+           "setp.lt.u32 %p1, %r9, 4; @%p1 bra L; add.f32 %z0, %z0, %z1; add.f32 %z0, %z0, %z2;\n" \
+           "add.f32 %z0, %z0, %z3;\n" STORE("%z0"))
+static const char together[] = PRODUCTS(TURN("0") TURN("1") TURN("2") TURN("3"));
+static const char apart[] = PRODUCTS("@%p2 bra X;\n" TURN("0") TURN("1") TURN("2") TURN("3") "X:\n");
+
+/* Sums stay where the handler adds to them, but not where lanes may have several values of one. The SSE code that is
+ * called finds the upper halves of vector registers clear. */
+static void sums_in_place(void)
+{
+    chosen(together, T1_SHAPE_LINEAR, "(uint8_t *)frame_;");
+    chosen(together, T1_SHAPE_LINEAR, "t1_upper_clean();\nb->services->exec(");
+    check(has(apart, T1_SHAPE_LINEAR, "exec(") && !has(apart, T1_SHAPE_LINEAR, "frame_"), "not where lanes part");
+}
+
 static int all(void)
 {
     comparisons();
+    sums_in_place();
     large_frame();
     full_and_partial();
     lane_by_lane();
