@@ -72,8 +72,8 @@ static const char stack[] = KERNEL("stacksave.u64 %rd5; alloca.u64 %rd6, 64, 16;
                                    "mad.lo.u32 %r2, %r3, 1000, %r2; " STORE("%r2"));
 static uint32_t own(uint32_t i) { return i; }
 
-/* bulk copies: one thread fetches 256 bytes, all wait for arrivals and bytes, one stores them back.
- * The first wait, before the bytes came, must not pass. */
+/* bulk copies: one thread fetches 256 bytes, all wait for arrivals and bytes, one stores them back. Copies of nothing may
+ * have odd addresses. The first wait, before the bytes came, must not pass. */
 static const char bulk[] = KERNEL(
     ".shared .align 16 .b8 s[256]; .shared .align 8 .b64 bar; mov.u32 %r2, s; mov.u32 %r3, bar;\n"
     "setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared::cta.b64 [%r3], 64; bar.sync 0;\n"
@@ -83,6 +83,9 @@ static const char bulk[] = KERNEL(
     "mbarrier.test_wait.parity.shared::cta.b64 %p2, [%r3], 0; selp.u32 %r9, 1, 0, %p2;\n"
     "bar.sync 0;\n"
     "mul.wide.u32 %rd5, %r50, 256; add.s64 %rd6, %rd31, %rd5; add.s64 %rd7, %rd30, %rd5;\n"
+    "mov.u32 %r10, 0; add.u32 %r11, %r2, 8; add.s64 %rd8, %rd6, 3; add.s64 %rd9, %rd7, 5;\n"
+    "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11], [%rd8], %r10, [%r3];\n"
+    "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd9], [%r11], %r10;\n"
     "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd6], 256, "
     "[%r3];\n"
     "W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r3], 0; @!%p2 bra W;\n"

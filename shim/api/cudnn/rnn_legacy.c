@@ -451,7 +451,7 @@ int wrap_cudnnRNNBackwardWeights(void *handle, void *desc, int time, void **xd, 
                                  void *dw, const void *reserve, size_t reserve_size)
 {
     struct sequences s = {.own = NULL};
-    struct operands o = {{{hxd, hx}}, {{NULL}}, dwd, dw, size, space, reserve_size, (void *)(uintptr_t)reserve};
+    struct operands o = {{{hxd, hx}}, {{NULL, NULL}}, dwd, dw, size, space, reserve_size, (void *)(uintptr_t)reserve};
     DNN_HANDLE_OR_LEAVE(handle);
     int r = take_steps(&s, desc, time, xd, yd);
     if (!r)
@@ -464,7 +464,7 @@ int wrap_cudnnRNNBackwardWeightsEx(void *handle, void *desc, void *xd, const voi
                                    void *reserve, size_t reserve_size)
 {
     struct sequences s = {.own = NULL};
-    struct operands o = {{{hxd, hx}}, {{NULL}}, dwd, dw, size, space, reserve_size, reserve};
+    struct operands o = {{{hxd, hx}}, {{NULL, NULL}}, dwd, dw, size, space, reserve_size, reserve};
     DNN_HANDLE_OR_LEAVE(handle);
     int r = take_data(&s, desc, xd, yd);
     return r ? r : add_weights(handle, &s, &o, x, hx, y, dw, "cudnnRNNBackwardWeightsEx");

@@ -169,10 +169,10 @@ static void bulk(struct t0_warp *w, const struct lir_insn *i)
         uint64_t to = shared_offset(w, i->a, l, aux & LIR_BULK_TO32);
         uint64_t from = shared_offset(w, i->b, l, aux & LIR_BULK_FROM32);
         uint64_t barrier = aux & LIR_BULK_BARRIER ? shared_offset(w, i->e, l, aux & LIR_BULK_BARRIER32) : 0;
+        if (!size) /* CUB's merge then has any address */
+            continue;
         if ((to | from | size) & 15)
             t0_raise(w, i, T0_FAULT_MISALIGNED, l, (to | size) & 15 ? to : from);
-        if (!size)
-            continue;
         const uint8_t *q = aux & LIR_BULK_FROM_SHARED ? t0_shared_at(w, i, l, from, size, 16)
                                                       : (uint8_t *)(uintptr_t)from;
         (aux & LIR_BULK_MULTICAST ? multicast : copy_bulk)(w, i, l, to, barrier, q, size);
