@@ -72,8 +72,8 @@ static const char stack[] = KERNEL("stacksave.u64 %rd5; alloca.u64 %rd6, 64, 16;
                                    "mad.lo.u32 %r2, %r3, 1000, %r2; " STORE("%r2"));
 static uint32_t own(uint32_t i) { return i; }
 
-/* bulk copies: one thread fetches 256 bytes, all wait for arrivals and bytes, one stores them back. Copies of nothing may
- * have odd addresses. The first wait, before the bytes came, must not pass. */
+/* bulk copies: one thread fetches 256 bytes, all wait for arrivals and bytes, one stores them back. Copies of nothing
+ * may have odd addresses. The first wait, before the bytes came, must not pass. */
 static const char bulk[] = KERNEL(
     ".shared .align 16 .b8 s[256]; .shared .align 8 .b64 bar; mov.u32 %r2, s; mov.u32 %r3, bar;\n"
     "setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared::cta.b64 [%r3], 64; bar.sync 0;\n"
