@@ -13,30 +13,9 @@
 #include "../xorshift.h"
 #include "cuda_enums.h"
 #include "cuda_functions.h"
+#include "types.h"
 
 enum { FILES = 2, LONGEST = 40000, ROOM = 30000, GUARD = 64, BATCH = 8, DEVICE = 0, HOST = 1 };
-struct descriptor { /* CUfileDescr_t */
-    int type;
-    union {
-        int fd;
-        void *handle;
-    } handle;
-    const void *operations;
-};
-struct request { /* CUfileIOParams_t */
-    int mode;
-    void *base;
-    long long file_offset, offset;
-    size_t size;
-    void *file;
-    int opcode;
-    void *cookie;
-};
-struct event {
-    void *cookie;
-    int status;
-    size_t result;
-};
 static uint64_t seed = 18;
 static unsigned upto(unsigned n) { return (unsigned)(xorshift(&seed) % n); }
 

@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# Runs a program that lib/fail_at.c is linked into, with one allocation of our libraries failing. Sourced, never run; it
-# needs $tmp and sets bad=1.
+# Runs a program that lib/fail_at.c is linked into, with one allocation of our libraries failing, and builds such. Sourced,
+# never run; it needs $tmp and sets bad=1.
 
 # The folders' programs for it.
 failing_cudnn="layers norms legacy heads fused vectors rnn pieces graph causal overrides drawn"
@@ -8,6 +8,14 @@ failing_cupti=failing failing_cusparselt=structured failing_nvjpeg=damaged faili
 # Those of cuDNN's graphs for ../cudnn/hostile.h; under sanitizers the short ones.
 hostile_short="norms grouped"
 hostile_cudnn="$hostile_short drawn graph attention_backward vectors"
+
+# client NAME SOURCE...: builds $tmp/NAME against the facades of $library and the runtime.
+client() {
+    out=$tmp/$1
+    shift
+    "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -I"$B/gen" -o "$out" "$@" "$B/lib/cumu/facade/$library" \
+        "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -lm
+}
 
 # A verdict: the first that the program notices is a call's status, not a wrong number.
 status_first() {

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 
+#include "../cufile/types.h"
 #include "memory.h"
 
 enum { W = 24, H = 16, PLANE = W * H };
@@ -56,21 +57,6 @@ int pictures(void)
     TRY(nvjpegEncoderParamsDestroy(params));
     return nvjpegDestroy(handle);
 }
-
-struct request {
-    int mode;
-    void *base;
-    long long file_offset, offset;
-    size_t size;
-    void *file;
-    int opcode;
-    void *cookie;
-};
-struct event {
-    void *cookie;
-    int status;
-    size_t result;
-};
 
 static int move(void *file, char *memory)
 {

@@ -22,9 +22,10 @@ int wrap_cudnnSetSpatialTransformerNdDescriptor(void *desc, int sampler, int typ
     int64_t count = 1;
     for (int i = 0; i < 4; i++)
         DNN_BAD_UNLESS(dims[i] > 0);
-    for (int i = 0; i < 4; i++, count *= dims[i - 1])
-        if (count > INT32_MAX / dims[i])
-            return CUDNN_STATUS_NOT_SUPPORTED; /* as a tensor of these dimensions is not */
+    for (int i = 0; i < 4; i++)
+        count = mudnn_times(count, dims[i]);
+    if (count > INT32_MAX)
+        return CUDNN_STATUS_NOT_SUPPORTED; /* as a tensor of these dimensions is not */
     for (int i = 0; i < 4; i++)
         d->dim[i] = dims[i];
     d->type = type;

@@ -119,13 +119,17 @@ ALWAYS f32xn canon(f32xn v)
 #define STEP(x) s##x = step(how, splat(a[ROW_OF(x) * k + kk]), (x) % vectors ? second : first, s##x);
 #define STORE(x) store(AT(x), how == STEP_PAIRS ? s##x : canon(s##x));
 ALWAYS void multiply_rows(enum step how, f32 *sum, unsigned by, const f32 *a, const f32 *b, unsigned n, unsigned k,
-                          unsigned vectors){ADD_UP(EACH_SUM)} /* Two vectors of eight rows. */
-ALWAYS
-    void multiply_eight_rows(enum step how, f32 *sum, unsigned by, const f32 *a, const f32 *b, unsigned n, unsigned k)
+                          unsigned vectors)
+{
+    ADD_UP(EACH_SUM);
+}
+/* Two vectors of eight rows. */
+ALWAYS void multiply_eight_rows(enum step how, f32 *sum, unsigned by, const f32 *a, const f32 *b, unsigned n,
+                                unsigned k)
 {
     enum { vectors = 2 };
 #if T0_LEVEL >= 4
-    ADD_UP(EACH_OF_16)
+    ADD_UP(EACH_OF_16);
 #else
     multiply_rows(how, sum, by, a, b, n, k, vectors);
     multiply_rows(how, sum + 4 * by, by, a + 4 * k, b, n, k, vectors);
@@ -202,12 +206,12 @@ ALWAYS void multiply_lanes_by(enum step how, f32 *sums, const f32 *quads, const 
 #if T0_LEVEL >= 4
     for (; c + 16 <= n; c += 16) {
         const unsigned half = 0;
-        ADD_UP(EACH_OF_16)
+        ADD_UP(EACH_OF_16);
     }
 #endif
     for (; c < n; c += 4 * GROUPS)
         for (unsigned half = 0; half < 2; half += HALVES)
-            ADD_UP(EACH_SUM)
+            ADD_UP(EACH_SUM);
 #undef HALF_OF
 #undef GROUP_OF
 #undef LANE_OF

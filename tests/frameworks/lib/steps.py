@@ -66,6 +66,17 @@ def difference(got, want, rtol, atol, largest=0):
     return f"{numpy.count_nonzero(~numpy.atleast_1d(same))} of {want.size} differ, first {g}, want {w}"
 
 
+def same_on_all(found, rtol, atol):
+    """The first of the ranks' results, or exceptions, if all agree."""
+    for r, f in enumerate(found):
+        if isinstance(f, Exception):
+            raise RuntimeError(f"rank {r}: {f}")
+        why = difference(f, found[0], rtol, atol)
+        if why:
+            raise RuntimeError(f"ranks 0 and {r} have other results: {why}")
+    return found[0]
+
+
 def run_step(name, function, device):
     print(f"# running {name}", flush=True)
     numbers = numpy.random.default_rng(zlib.crc32(name.encode()))

@@ -193,14 +193,7 @@ def result(name):
         except Exception as error:  # of the ranks as a whole: no scheme has a result
             traceback.print_exc()
             KEPT.append({scheme_name: error for scheme_name in SCHEMES})
-    found = [of_rank[name] for of_rank in KEPT]
-    for r, f in enumerate(found):
-        if isinstance(f, Exception):
-            raise RuntimeError(f"rank {r}: {f}")
-        why = steps.difference(f, found[0], 0, 0)
-        if why:
-            raise RuntimeError(f"ranks 0 and {r} have other results: {why}")
-    return found[0]
+    return steps.same_on_all([of_rank[name] for of_rank in KEPT], 0, 0)
 
 
 def cuda():
