@@ -71,7 +71,7 @@ mcclResult_t mccl_group_fail(mcclResult_t r)
 /* In its turn; what a job that has its place in the stream has done is told to sleepers here. If it fails, its data
  * are not what the stream's later work expects: the number of the failure, which the stream tells if this is one of
  * its callbacks. Who aborts knows that what was under way has no result. */
-static int run(struct mccl_job *j, uint32_t ticket, bool healthy)
+int mccl_run_job(struct mccl_job *j, uint32_t ticket, bool healthy)
 {
     mcclComm_t c = j->comm;
     if (!mccl_one_sided(j))
@@ -132,81 +132,17 @@ static void release_all(struct mccl_job *j, int failure)
 static void on_stream(musaStream_t stream, musaError_t status, void *job)
 {
     (void)stream;
-    const int failure = run(job, ((struct mccl_job *)job)->ticket, status == musaSuccess);
+    const int failure = mccl_run_job(job, ((struct mccl_job *)job)->ticket, status == musaSuccess);
     release_others(job, failure);
     mccl_job_free(job);
 }
 
-/* A one-sided job is counted, any other draws its ticket. */
-static uint32_t issue(const struct mccl_job *j)
+uint32_t mccl_issue(const struct mccl_job *j)
 {
     return mccl_one_sided(j) ? atomic_fetch_add(&j->comm->flying, 1) : j->comm->issued++;
 }
 
-/* ---- in graphs ------------------------------------------------------------------------------- */
-
-/* A job in a graph runs as often as that is launched, and belongs to the communicator. Its turn is where the launch was
- * called, not where it runs: so calls that are in graphs and calls that are not have the same order on all ranks. */
-struct mccl_launch {
-    uint32_t ticket;
-    struct mccl_launch *next;
-};
-
-static pthread_mutex_t launches = PTHREAD_MUTEX_INITIALIZER;
-
-static void launched(void *job)
-{
-    struct mccl_job *j = job;
-    struct mccl_launch *made = malloc(sizeof *made), **last = &j->launches;
-    if (!made) /* then its turn is where it runs */
-        return;
-    pthread_mutex_lock(&launches);
-    *made = (struct mccl_launch){.ticket = issue(j)};
-    while (*last)
-        last = &(*last)->next;
-    *last = made;
-    pthread_mutex_unlock(&launches);
-}
-
-/* Of the first launch that is to come; where none was told of (the body of a conditional node), drawn now. */
-static uint32_t ticket_of(struct mccl_job *j)
-{
-    pthread_mutex_lock(&launches);
-    struct mccl_launch *l = j->launches;
-    if (l)
-        j->launches = l->next;
-    pthread_mutex_unlock(&launches);
-    const uint32_t ticket = l ? l->ticket : issue(j);
-    free(l);
-    return ticket;
-}
-
-static void in_graph(void *job) { run(job, ticket_of(job), true); }
-static void skipped(void *job) { run(job, ticket_of(job), false); }
-
-/* Jobs of a communicator follow each other in a graph as they were called, on whatever streams. */
-static musaError_t capture_job(struct mccl_job *j)
-{
-    static const struct cumu_host_watch watch = {in_graph, launched, skipped};
-    mcclComm_t c = j->comm;
-    const MUstream s = j->way.stream;
-    MUstreamCaptureStatus status;
-    uint64_t id = 0;
-    const MUgraphNode *last = NULL;
-    size_t n = 0;
-    cumu_host_watch(&watch);
-    if (mccl_one_sided(j))
-        return musaLaunchHostFunc(s, in_graph, j);
-    MUresult r = muStreamGetCaptureInfo_v2(s, &status, &id, NULL, &last, &n);
-    if (!r && c->node && c->capture == id)
-        (void)muStreamUpdateCaptureDependencies(s, &c->node, 1, MU_STREAM_ADD_CAPTURE_DEPENDENCIES);
-    musaError_t failed = musaLaunchHostFunc(s, in_graph, j);
-    if (!failed && !r && !muStreamGetCaptureInfo_v2(s, &status, &id, NULL, &last, &n) && n == 1) {
-        c->capture = id;
-        c->node = last[0];
-    }
-    return failed;
-}
+/* ---- calls that wait for nobody ---------------------------------------------------------------- */
 
 static bool handle_of_thread(musaStream_t s) /* means another stream on each device and thread */
 {
@@ -288,7 +224,7 @@ static bool end_here(struct mccl_job *j)
 {
     if (j->kind == MCCL_P2P ? !mccl_advance_transfers(j) : !mccl_advance_collective(j))
         return false;
-    const int failure = run(j, j->ticket, true);
+    const int failure = mccl_run_job(j, j->ticket, true);
     release_all(j, failure);
     return true;
 }
@@ -421,7 +357,7 @@ static mcclResult_t go_on(struct mccl_job *j)
     if (cumu_host_release(j->way.held, on_stream, j))
         return mcclSuccess;
     fail_launch(j->comm, musaErrorMemoryAllocation);
-    const int failure = run(j, j->ticket, false);
+    const int failure = mccl_run_job(j, j->ticket, false);
     release_all(j, failure);
     mccl_job_free(j);
     return mcclUnhandledMusaError;
@@ -454,13 +390,13 @@ static mcclResult_t launch(struct mccl_job *j)
     if (j->drawn && (r || status == musaStreamCaptureStatusActive))
         pass(j);
     if (!r && status == musaStreamCaptureStatusActive) {
-        r = capture_job(j);
+        r = mccl_capture_job(j);
         if (!r) {
             j->next = c->captured;
             c->captured = j;
         }
     } else if (!r) {
-        j->ticket = j->drawn ? j->ticket : issue(j);
+        j->ticket = j->drawn ? j->ticket : mccl_issue(j);
         r = musaStreamAddCallback(j->way.stream, on_stream, j, 0);
         if (r) { /* the others will wait for this rank in vain */
             fail_launch(c, r);

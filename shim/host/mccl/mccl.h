@@ -304,6 +304,13 @@ mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t
 /* Tries to do a call at once, on the calling thread. False: submit a copy of it; or drop it, as there is no memory. */
 bool mccl_done_here(struct mccl_job *job);
 void mccl_drop_here(struct mccl_job *job);
+/* Does a job in its turn. 0, or the number of the failure for what the stream does later. `healthy`: it may be done. */
+int mccl_run_job(struct mccl_job *job, uint32_t ticket, bool healthy);
+/* A one-sided job is counted, any other draws its ticket. */
+uint32_t mccl_issue(const struct mccl_job *job);
+/* graph.c. Makes it a node of the graph that its stream captures. Jobs of a communicator follow each other in a graph,
+ * as they were called, on whatever streams. */
+musaError_t mccl_capture_job(struct mccl_job *job);
 /* call.c. Is [p, p + bytes) memory that MUSA knows? */
 bool mccl_known(const void *p, size_t bytes);
 /* A join in a group runs at its end, beside its siblings. */
