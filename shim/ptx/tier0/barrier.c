@@ -55,6 +55,16 @@ static void release(struct t0_block *b, uint32_t id, struct t0_warp *by, const s
     bar->in_use = false;
 }
 
+/* A warp has arrived and comes again, while others have yet to come: they have one turn first. The other order is right,
+ * too, but programs that count arrivals twice (flashinfer's epilogue for Hopper) rely on warps that keep pace. */
+bool t0_bar_early(struct t0_warp *w, const struct lir_insn *i)
+{
+    const uint32_t id = T0_U32(w, i->a)[__builtin_ctz(w->l.mask)] % T0_BARRIERS;
+    const struct t0_barrier *bar = &w->block->barrier[id];
+    w->early = !w->early && id != LIR_BARRIER_CLUSTER && bar->in_use && bar->arrived[w->index] & w->l.mask;
+    return w->early;
+}
+
 /* A split of a warp arrives at a barrier of its block. True: it goes on, because it only arrives or is the last. */
 bool t0_bar_arrive(struct t0_warp *w, const struct lir_insn *i)
 {

@@ -412,6 +412,8 @@ resume:
             t0_raise(w, i, i->imm ? T0_FAULT_INVALID_PC : T0_FAULT_TRAP, (unsigned)__builtin_ctz(w->l.mask), 0);
         case LIR_BAR:
             w->at = i;
+            if (t0_bar_early(w, i))
+                return T0_RAN_TURN;
             if (t0_bar_arrive(w, i)) {
                 i++;
                 if (!w->nsplit)
@@ -503,6 +505,7 @@ void t0_warp_start(struct t0_warp *w, uint32_t mask, uint32_t pc)
     w->l.carry = 0;
     w->dead = ~mask;
     w->nsplit = w->spin = w->clock = w->ended = 0;
+    w->early = false;
     settle(w);
     w->force = false;
     w->running = true;

@@ -74,6 +74,7 @@ struct t0_warp {
     const struct t0_stored *stored; /* tools.h: what a store of compiled code writes, which has no rows; else NULL */
     bool force;                     /* the next collective goes on with whoever is there */
     bool running;                   /* l.mask, frame and pc hold a split */
+    bool early;                     /* the others have had a turn before it arrives at a barrier again */
     struct t0_frame *spare, *all;
     struct t0_split split[LIR_LANES];
 };
@@ -167,6 +168,7 @@ void t0_frames_reset(struct t0_warp *w, bool release);     /* no split is left; 
 uint8_t *t0_local(const struct t0_warp *w, unsigned lane); /* the lane's local memory */
 
 /* barrier.c: the running split arrives; true = goes on at once */
+bool t0_bar_early(struct t0_warp *w, const struct lir_insn *i);
 bool t0_bar_arrive(struct t0_warp *w, const struct lir_insn *i);
 void t0_bar_exited(struct t0_block *b); /* lanes died: complete what waited for them */
 
