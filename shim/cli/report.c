@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 enum { SHOWN = 8 }; /* lines of one kind in the text report */
+enum { FEW = 20 };  /* less than one in so many kernels is as good as none */
 
 const char *const check_runtimes[] = {"none", "shared", "static"};
 
@@ -77,6 +78,8 @@ void check_judge(struct check_report *r)
                     bad == 1 ? "its only kernel, %s, cannot be translated: %s"
                              : "none of its kernels can be translated; the first, %s: %s",
                     r->kernels->name, check_why(r->kernels));
+    else if (bad && (all - bad) * FEW < all)
+        check_fatal(r, "only %zu of its %zu kernels can be translated (%zu have no PTX)", all - bad, all, sass);
 }
 
 struct cumu_evidence check_evidence(const struct check_report *r, const char *soname)

@@ -13,6 +13,18 @@ check "check of a folder, a loop of links in it" 2 '^program +.*/tree/b$' '^prog
     '^program +.*/tree/sub/cut$' '^files +1 will run, 0 with gaps, 2 will not run; 1 without CUDA$' -- "$cumu" check "$tmp/tree"
 check "check, tsv: the total of a folder" 2 "$(printf '^total\twill not run\t1\t0\t2\t1\t0$')" -- \
     "$cumu" check --format tsv "$tmp/tree"
+# few.ptx OTHERS: a kernel that nothing keeps from running, and those that use a comparison of depths, which no back end has.
+few() {
+    printf '%s\n' .version\ 8.7 .target\ sm_70 .address_size\ 64 '.visible .entry fine() { ret; }'
+    for n in $(seq "$1"); do
+        echo ".visible .entry k$n() { .reg .f32 %f; .reg .u64 %d; tex.2d.v4.f32.f32 {%f, %f, %f, %f}, [%d, {%f, %f}], %f; ret; }"
+    done
+}
+few 19 >"$tmp/few.ptx"
+check "check of 20 kernels, one of which can be translated" 1 '^verdict +will run with gaps \(19\)$' -- "$cumu" check "$tmp/few.ptx"
+few 20 >"$tmp/few.ptx"
+check "check of 21 kernels, one of which can be translated" 2 \
+    '^verdict +will not run: only 1 of its 21 kernels can be translated \(0 have no PTX\)$' -- "$cumu" check "$tmp/few.ptx"
 # What is cut off, as by a download, has no say in what it needs.
 size=$(wc -c <"$fix/vectoradd")
 for part in 2 4 9; do
