@@ -172,7 +172,10 @@ $(FIXTURES): $B/tests/fixtures/%: tests/fixtures/prebuilt/%
 endif
 
 T ?=
-TESTS = $(TEST_PROG) $(TEST_SH) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f)
+# What takes longest is first, so that nothing waits for it alone.
+LONGEST = tests/mccl/run.sh $B/tests/mccl/quiet
+early   = $(filter $(LONGEST),$1) $(filter-out $(LONGEST),$1)
+TESTS   = $(call early,$(TEST_PROG) $(TEST_SH)) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f)
 # The tests whose path has one of the words of T; of programs what these are or, being scripts, find in their folders;
 # of files those that scripts of these folders take. A script that takes what is another folder's names it here.
 selected = $(if $T,$(foreach t,$1,$(if $(strip $(foreach w,$T,$(findstring $w,$t))),$t)),$1)
@@ -216,8 +219,7 @@ ASAN_MAKE = OPT="$(LIGHT)" $(MAKE) --no-print-directory B=$B/asan $(if $(HAS_FUZ
             -fno-sanitize-recover=undefined"
 # The same programs under sanitizers; the end-to-end scripts stay with the plain build, whose processes
 # are strangers' binaries. SAN_MATHS: folders of the maths libraries' tests, whose programs go through the facades.
-# The longest are first.
-SAN_TESTS = $(addprefix tests/sanitize/maths.sh:,$(SAN_MATHS)) $(TEST_PROG) \
+SAN_TESTS = $(addprefix tests/sanitize/maths.sh:,$(SAN_MATHS)) $(call early,$(TEST_PROG)) \
             $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f)
 .PHONY: san-run
 san-run: $(filter $B/%,$(call programs,$(SAN_TESTS))) \
@@ -228,7 +230,7 @@ check-asan:
 	+$QTIER1_EVERY=4 FLOW_COUNT=80 FLOW_LIGHT=1 FLOW_SEED=1001 \
 	  ASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(ASAN_MAKE) \
-	  SAN_MATHS="snippets hazards maths $(addprefix cu,blas blaslt solver sparse sparselt file dnn pti) nvjpeg" san-run
+	  SAN_MATHS="$(addprefix cu,dnn blas blaslt solver sparse sparselt file pti) snippets hazards maths nvjpeg" san-run
 # TSan of gcc 12 does not start where the kernel spreads addresses more widely than it knows.
 check-tsan:
 	+$Qmkdir -p $B/tsan && echo 'int main(void) { return 0; }' | $(CC) -fsanitize=thread -x c -o $B/tsan/starts - && \
