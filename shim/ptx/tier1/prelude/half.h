@@ -39,6 +39,17 @@ T1_INLINE pu32 t1_v_bf16_f32(pu32 u)
                      (u + 0x7fff + ((u >> 16) & 1)) >> 16);
 }
 T1_INLINE pu32 t1_v_f32_bf16(pu32 x) { return x << 16; }
+#if T1_ISA == 2
+/* The sum rounded down and up: of two that differ one is odd, and what is rounded to odd can be rounded again. The
+ * range of f32 has room for what bf16 rounds to 0 or infinity. */
+T1_INLINE pu32 t1_fma16(pu32 a, pu32 b, pu32 c)
+{
+    const pu32 down = (pu32)__builtin_ia32_vfmaddps512_mask(T1_F(a), T1_F(b), T1_F(c), -1, 9);
+    const pu32 up = (pu32)__builtin_ia32_vfmaddps512_mask(T1_F(a), T1_F(b), T1_F(c), -1, 10);
+    return t1_pick32(T1_C_U32(NEU, down & 1, (pu32){0}), down, up);
+}
+T1_INLINE pu32 t1_fmabf(pu32 a, pu32 b, pu32 c) { return t1_fma16(a, b, c); }
+#else
 /* f64 to f32 rounded to odd: a second rounding is then right. */
 T1_INLINE ph32 t1_odd(pf64 x)
 {
@@ -66,11 +77,21 @@ T1_INLINE pu32 t1_fma16(pu32 a, pu32 b, pu32 c)
     const pu32 step = (same & (u + 1)) | (~same & (u - 1)), use = (pos | neg) & (pu32)((u & 1) == 0);
     return (step & use) | (u & ~use);
 }
-static __attribute__((noinline, unused)) pu32 t1_fmabf(pu32 a, pu32 b, pu32 c)
+static __attribute__((noinline, unused)) pu32 t1_fmabf_wide(pu32 a, pu32 b, pu32 c)
 {
     return t1_join_u32(t1_fmabf_half(t1_half0(a), t1_half0(b), t1_half0(c)),
                        t1_fmabf_half(t1_half1(a), t1_half1(b), t1_half1(c)));
 }
+/* One of bf16 is, too, but where it is below 2^-110 or overflows. */
+T1_INLINE pu32 t1_fmabf(pu32 a, pu32 b, pu32 c)
+{
+    const pu32 low = t1_splat_u32(0x08800000u), size = (pu32)(T1_F(a) * T1_F(b)) & 0x7fffffffu;
+    const uint32_t odd = t1_cbits32(T1_C_U32(GE, size - low, 0x7f800000u - low));
+    if (odd & ~(t1_cbits32(T1_C_U32(EQ, a << 1, (pu32){0})) | t1_cbits32(T1_C_U32(EQ, b << 1, (pu32){0}))))
+        return t1_fmabf_wide(a, b, c);
+    return t1_fma16(a, b, c);
+}
+#endif
 /* The pairs of a piece as two vectors of f32, and back: the first and the second of each pair, or, where the machine
  * converts 16 in a row, those of the first lanes and those of the others. */
 #if T1_ISA == 2
