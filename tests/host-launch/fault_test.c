@@ -48,6 +48,22 @@ static void trap_child(void)
         _exit(1);
 }
 
+/* A grid-wide barrier of an ordinary launch that the device cannot hold at once: no memory, for which cooperative
+ * groups have a trap. */
+static void crowd_child(void)
+{
+    int per = 0, cores = 0;
+    MUdeviceptr counter;
+    if (!kernels_start() || muMemAlloc(&counter, 4))
+        _exit(1);
+    MUfunction f = kernel_function("rounds");
+    muDeviceGetAttribute(&cores, MU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0);
+    muOccupancyMaxActiveBlocksPerMultiprocessor(&per, f, 64, 0);
+    if (muLaunchKernel(f, (unsigned)(per * cores) + 1, 1, 1, 64, 1, 1, 0, NULL, (void *[]){&counter}, NULL) ||
+        muCtxSynchronize() != MUSA_ERROR_LAUNCH_FAILED)
+        _exit(1);
+}
+
 static void test_messages(void)
 {
     const char *said = stderr_of(wild_child);
@@ -58,6 +74,8 @@ static void test_messages(void)
     if (check_failures)
         printf("    said: %s\n", said);
     check(strstr(stderr_of(trap_child), "kernel trap: trap") != NULL, "a trap is named");
+    check(strstr(stderr_of(crowd_child), "kernel rounds: trap") != NULL,
+          "a grid-wide barrier of too many blocks has no memory");
 }
 
 static void test_poisoned(void)

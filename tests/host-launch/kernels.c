@@ -129,7 +129,24 @@ static const char text[] =
     "    ld.param.u64 %rd1, [counter];\n    ld.param.u32 %r1, [n];\n    mov.u32 %r2, %tid.x;\n"
     "    setp.ne.u32 %p1, %r2, 0;\n    @%p1 bra DONE;\n    atom.global.add.u32 %r3, [%rd1], 1;\n"
     "WAIT:\n    ld.volatile.global.u32 %r4, [%rd1];\n    setp.lt.u32 %p2, %r4, %r1;\n"
-    "    @%p2 bra WAIT;\nDONE:\n    ret;\n}\n";
+    "    @%p2 bra WAIT;\nDONE:\n    ret;\n}\n"
+    /* grid.sync() of cooperative groups, three times: counts the blocks that see all counts of the round before */
+    ".visible .entry rounds(.param .u64 counter)\n"
+    "{\n"
+    "    .reg .pred %p<4>;\n    .reg .b32 %r<12>;\n    .reg .b64 %rd<6>;\n"
+    "    mov.u32 %r1, %envreg2;\n    cvt.u64.u32 %rd1, %r1;\n    mov.u32 %r1, %envreg1;\n    cvt.u64.u32 %rd2, %r1;\n"
+    "    bfi.b64 %rd1, %rd2, %rd1, 32, 32;\n    setp.ne.s64 %p1, %rd1, 0;\n    @%p1 bra VALID;\n    trap;\n"
+    "VALID:\n    ld.param.u64 %rd2, [counter];\n    mov.u32 %r2, %nctaid.x;\n    mov.u32 %r3, 0;\n"
+    "    mov.u32 %r4, %tid.x;\n    mov.u32 %r5, %ctaid.x;\n    setp.ne.u32 %p2, %r4, 0;\n"
+    "ROUND:\n    @%p2 bra MET;\n    atom.global.add.u32 %r6, [%rd2], 1;\n    mov.u32 %r7, 1;\n"
+    "    setp.ne.u32 %p3, %r5, 0;\n    sub.s32 %r8, -2147483647, %r2;\n    selp.b32 %r7, 1, %r8, %p3;\n"
+    "    atom.add.release.gpu.u32 %r9, [%rd1+4], %r7;\n"
+    "WAITS:\n    ld.acquire.gpu.u32 %r10, [%rd1+4];\n    xor.b32 %r11, %r10, %r9;\n    setp.gt.s32 %p3, %r11, -1;\n"
+    "    @%p3 bra WAITS;\n"
+    "    ld.volatile.global.u32 %r6, [%rd2];\n    add.s32 %r9, %r3, 1;\n    mul.lo.s32 %r9, %r9, %r2;\n"
+    "    setp.lt.u32 %p3, %r6, %r9;\n    @%p3 trap;\n"
+    "MET:\n    barrier.sync 0;\n    add.s32 %r3, %r3, 1;\n"
+    "    setp.lt.u32 %p3, %r3, 3;\n    @%p3 bra ROUND;\n    ret;\n}\n";
 
 void *kernel_image(const char *name)
 {

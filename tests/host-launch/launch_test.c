@@ -162,6 +162,28 @@ static void test_cooperative(void)
     muMemFree(counter);
 }
 
+/* Where the device holds all blocks at once, an ordinary launch has the memory for grid-wide barriers, too. */
+static void test_ordinary_barrier(void)
+{
+    MUfunction f = kernel_function("rounds");
+    MUdeviceptr counter;
+    uint32_t got = 0;
+    int per = 0, cores = 0;
+    bool good = true;
+    muMemAlloc(&counter, 4);
+    muDeviceGetAttribute(&cores, MU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0);
+    muOccupancyMaxActiveBlocksPerMultiprocessor(&per, f, 64, 0);
+    void *params[] = {&counter};
+    for (unsigned i = 0; i < 12 && good; i++) {
+        const unsigned n = i % 3 ? i : (unsigned)(per * cores);
+        muMemsetD32(counter, 0, 1);
+        good = !muLaunchKernel(f, n, 1, 1, 64, 1, 1, 0, NULL, params, NULL) && !muMemcpyDtoH(&got, counter, 4) &&
+               got == 3 * n;
+    }
+    check(good, "all blocks of an ordinary launch meet, three times");
+    muMemFree(counter);
+}
+
 /* Grids of several streams share the workers and all finish. */
 static void test_streams(void)
 {
@@ -197,6 +219,7 @@ int main(void)
     test_params();
     test_errors();
     test_cooperative();
+    test_ordinary_barrier();
     test_streams();
     return check_end("host-launch launch");
 }

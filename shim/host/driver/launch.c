@@ -46,15 +46,28 @@ static uint64_t clock_ns(clockid_t clock)
 
 uint64_t host_clock_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 
+/* Blocks that the device holds at once. */
+static uint64_t resident(MUfunction f, const struct host_device *d, const uint32_t block[3], uint32_t shared)
+{
+    return (uint64_t)host_occupancy(f, block[0] * block[1] * block[2], shared) * (uint64_t)host_multiprocessors(d);
+}
+
+/* Whether a grid gets the memory that grid-wide barriers count in. Programs launch kernels that have them in the
+ * ordinary way, too (CuPy's jit by `cg.sync(grid)`), which works where the device holds all blocks at once. */
+static bool has_barrier(MUfunction f, const struct host_device *d, const struct t0_grid *g)
+{
+    return g->cooperative || (f->info.uses_grid_sync && (uint64_t)g->grid[0] * g->grid[1] * g->grid[2] <=
+                                                            resident(f, d, g->block, g->dynamic_shared));
+}
+
 /* Runs a grid when its turn on the stream comes. Short grids, by the time that blocks of this kernel took before,
- * run on this thread alone: waking helpers costs more than they would save. A cooperative one gets the memory that
- * its grid-wide barriers count in. */
+ * run on this thread alone: waking helpers costs more than they would save. */
 MUresult host_grid_perform(MUfunction f, MUcontext ctx, struct t0_grid *g, const struct host_frames *origin)
 {
     struct host_device *device = ctx->device;
     uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
     void *workspace = NULL;
-    if (g->cooperative) {
+    if (has_barrier(f, device, g)) {
         workspace = host_mem_alloc(device, WORKSPACE, 512);
         if (!workspace)
             return MUSA_ERROR_OUT_OF_MEMORY;
@@ -165,15 +178,13 @@ static MUresult check_shape(MUfunction f, const struct host_device *d, const uin
 static MUresult check_cooperative(MUfunction f, const struct host_device *d, const uint32_t grid[3],
                                   const uint32_t block[3], unsigned shared)
 {
-    uint64_t resident = (uint64_t)host_occupancy(f, block[0] * block[1] * block[2], shared) *
-                        (uint64_t)host_multiprocessors(d);
-    const uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
-    if (blocks <= resident)
+    const uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2], most = resident(f, d, block, shared);
+    if (blocks <= most)
         return MUSA_SUCCESS;
     if (host_config()->check_tools & T0_SYNCCHECK) {
         char note[200];
         snprintf(note, sizeof note, "%s: %llu blocks, of which the device holds %llu at once", f->info.name,
-                 (unsigned long long)blocks, (unsigned long long)resident);
+                 (unsigned long long)blocks, (unsigned long long)most);
         host_memcheck_say(&(struct t0_finding){.tool = T0_SYNCCHECK,
                                                .title = "Barrier error detected. Cooperative launch that cannot be "
                                                         "resident.",

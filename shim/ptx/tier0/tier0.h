@@ -106,7 +106,7 @@ struct t0_grid { /* one launch; constant while it runs */
     const void *params; /* launch buffer of param_size bytes */
     const struct t0_env *env;
     uint64_t grid_id;
-    uint64_t envreg12;            /* %envreg2:%envreg1, grid-barrier workspace of cooperative launches */
+    uint64_t envreg12;            /* %envreg2:%envreg1, workspace of grid-wide barriers */
     uint64_t graph_exec;          /* %current_graph_exec */
     uint32_t nsm;                 /* %nsmid */
     uint32_t cluster[3];          /* blocks of a cluster, which divide the grid; 0 = launched without */
