@@ -106,6 +106,24 @@ static struct ptx_fact load_fact(const struct ptx_run *r, const struct ptx_instr
     }
 }
 
+/* Lanes that ask at once for the phase of one mbarrier are answered at once. */
+static struct ptx_fact mbarrier_fact(const struct ptx_run *r, const struct ptx_instr *in, uint32_t i, uint32_t block)
+{
+    struct ptx_fact f = strstr(in->opcode, "_wait") ? ptx_fact_uniform() : ptx_fact_varying();
+    for (unsigned k = 0; k < in->nsrc; k++) {
+        const struct ptx_opnd *o = &in->src[k];
+        struct ptx_fact a = ptx_fact_uniform();
+        if (o->kind != PTX_O_NONE && (o->kind != PTX_O_ADDR || o->reg >= 0))
+            a = o->kind == PTX_O_ADDR ? fact_at(r, r->f->instr_src[i][k], block)
+                                      : opnd_fact(r, in, o, r->f->instr_src[i][k], block);
+        if (a.state == PTX_FACT_NONE)
+            return a;
+        if (!ptx_fact_is_uniform(&a))
+            f = ptx_fact_varying();
+    }
+    return f;
+}
+
 /* Address conversions keep the lanes' pattern, except that each lane has local memory of its own.
  */
 static struct ptx_fact cvta_fact(const struct ptx_instr *in, struct ptx_fact a)
@@ -137,6 +155,8 @@ static struct ptx_fact compute(struct ptx_run *r, const struct ptx_instr *in, ui
     struct ptx_fact src[5], any = {0};
     if (in->op == PTX_OP_LD || in->op == PTX_OP_LDU)
         return load_fact(r, in, i, block);
+    if (in->op == PTX_OP_MBARRIER)
+        return mbarrier_fact(r, in, i, block);
     bool varies = false, none = false, vector = false;
     for (unsigned k = 0; k < in->nsrc; k++) {
         src[k] = ptx_fact_varying();
@@ -189,7 +209,6 @@ static struct ptx_fact compute(struct ptx_run *r, const struct ptx_instr *in, ui
     case PTX_OP_LDMATRIX:
     case PTX_OP_MOVMATRIX:
     case PTX_OP_WGMMA:
-    case PTX_OP_MBARRIER:
     case PTX_OP_CP:
     case PTX_OP_MULTIMEM: return ptx_fact_varying();
     case PTX_OP_TCGEN05: /* whether the warp has got columns, or what lies in them */

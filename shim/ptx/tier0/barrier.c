@@ -55,8 +55,9 @@ static void release(struct t0_block *b, uint32_t id, struct t0_warp *by, const s
     bar->in_use = false;
 }
 
-/* A warp has arrived and comes again, while others have yet to come: they have one turn first. The other order is right,
- * too, but programs that count arrivals twice (flashinfer's epilogue for Hopper) rely on warps that keep pace. */
+/* A warp has arrived and comes again, while others have yet to come: they have one turn first. The other order is
+ * right, too, but programs that count arrivals twice (flashinfer's epilogue for Hopper) rely on warps that keep
+ * pace. */
 bool t0_bar_early(struct t0_warp *w, const struct lir_insn *i)
 {
     const uint32_t id = T0_U32(w, i->a)[__builtin_ctz(w->l.mask)] % T0_BARRIERS;
@@ -90,7 +91,8 @@ bool t0_bar_arrive(struct t0_warp *w, const struct lir_insn *i)
         bar->any |= p != 0;
         bar->all &= p == w->l.mask;
     }
-    bar->again += (uint32_t)__builtin_popcount(bar->arrived[w->index] & w->l.mask);
+    const uint32_t twice = bar->arrived[w->index] & w->l.mask;
+    bar->again += (uint32_t)__builtin_popcount(~(twice | w->dead) ? twice : ~0u);
     bar->arrived[w->index] |= w->l.mask;
     bar->arrivals++;
     if ((!bar->count && bar->arrivals < b->alive) || !complete(b, bar))

@@ -41,8 +41,9 @@
  *             T1_FAR(b, a): flat address of a shared::cluster address, T1_NEAR the reverse; T1_MAPA(b, a, rank)
  *             T1_MAPA_FAR(b, a, rank) T1_RANK_OF(b, a) T1_FAR_RANK(b, a): of generic and of shared::cluster
  *             addresses; all of scalars as of pieces
- *   control   t1_bar(b) whole-block barrier; t1_bar_popc(b, n) t1_bar_and(b, v) t1_bar_or(b, v) -> uint32_t: n =
- *             lanes of this warp, v = 0/1 of this warp; t1_yield(b) for spin loops; t1_fence()
+ *   control   t1_bar(b, id, live) whole-block barrier; t1_bar_popc(b, id, count, m, live, with), t1_bar_and, t1_bar_or
+ *             -> uint32_t: count 0 = all, with = lanes of m that have the predicate; t1_part(b, id, count, m, live,
+ *             waits, with, without) one of part of a block; t1_yield(b) for spin loops; t1_fence()
  *             T1_COMPILER_FENCE()
  *             T1_TRAP(b, warp, m): services->fault(T0_FAULT_TRAP)
  *   before the prelude the text defines T1_FIBRES and T1_SPINS (0 or 1: warps are fibres; they may yield
@@ -124,7 +125,7 @@ struct t1_emit {
     struct ptx_calls reached;
     struct t1_var_place *shared;
     uint32_t nshared, shared_cap, shared_top, dynamic_align;
-    bool fibres, spins, clusters; /* clusters: it has barriers of them */
+    bool fibres, spins, clusters, parts; /* clusters: it has barriers of them; parts: of part of a block */
     struct t1_param {
         uint32_t offset;
         const char *t;
@@ -201,6 +202,9 @@ uint32_t t1_home_row(uint32_t home);
 /* flush.c */
 void t1_spare_flushes(struct t1_emit *e, struct t1_op *op);
 
+/* kernel.c: a barrier of its block, but not one of all threads whose number is written there. */
+bool t1_of_part(const struct ptx_instr *in);
+
 #define T1_KERNEL_PARAMETERS \
     "(struct t1_block *b, const struct t1_block *g, const struct t1_args *args, uint32_t warp, uint32_t live)"
 
@@ -233,6 +237,7 @@ bool t1_call_waits(struct t1_emit *e, const struct ptx_instr *in); /* there may 
 
 /* wait.c: before t1_plan; more blocks have been made loose, or must be once blocks begin where lanes meet */
 bool t1_must_be_loose(struct t1_emit *e);
+bool t1_meets_all(const struct ptx_instr *in);
 /* No more than one lane of a warp runs the block, whatever the launch. */
 bool t1_one_lane(const struct t1_emit *e, uint32_t block);
 

@@ -38,6 +38,12 @@ static struct ptx_shape shape_of(enum t1_shape s)
     return shape;
 }
 
+bool t1_of_part(const struct ptx_instr *in)
+{
+    return in->scope != PTX_SCOPE_CLUSTER && (in->sub == PTX_SUB_ARRIVE || in->src[0].kind != PTX_O_IMM ||
+                                              (in->nsrc > 1 && in->src[1].kind != PTX_O_NONE));
+}
+
 /* Barriers and spin loops decide how warps are run; known before any text is written. */
 static void scan(struct t1_emit *e, const struct ptx_func *f)
 {
@@ -45,9 +51,10 @@ static void scan(struct t1_emit *e, const struct ptx_func *f)
         t1_fail(e, "function of more than %u instructions", MAX_INSTRUCTIONS);
     for (uint32_t i = 0; i < f->ninstr; i++)
         if ((f->instr[i].op == PTX_OP_BAR || f->instr[i].op == PTX_OP_BARRIER) && f->instr[i].sub != PTX_SUB_WARP_SYNC)
-            e->fibres = true, e->clusters |= f->instr[i].scope == PTX_SCOPE_CLUSTER;
+            e->fibres = true, e->clusters |= f->instr[i].scope == PTX_SCOPE_CLUSTER,
+            e->parts |= t1_of_part(&f->instr[i]);
         else if (f->instr[i].op == PTX_OP_WGMMA)
-            e->fibres = true;
+            e->fibres = e->parts = true;
 }
 
 const char *t1_kernel_param(struct t1_emit *e, uint64_t offset, const char *t)
@@ -115,8 +122,8 @@ static void prepare(struct t1_emit *e, struct ptx_func *f, const struct ptx_shap
             analyse(e, f, shape);
         }
     }
-    if (e->loose || e->spins || e->clusters)
-        t1_race_refuse(e, "lanes or blocks that wait for each other");
+    if (e->loose || e->spins || e->clusters || e->parts)
+        t1_race_refuse(e, "lanes, blocks or parts of them that wait for each other");
     t1_plan(e);
 }
 
@@ -195,8 +202,8 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     bool fibres = e->fibres || e->spins;
     t1_put(e,
            "#define T1_VERSION %uu\n#define T1_SHAPE %d\n#define T1_FIBRES %d\n#define T1_CLUSTERS %d\n"
-           "#define T1_DYNAMIC %uu\n#define T1_WATCHED %d\n",
-           T1_VERSION, (int)e->shape, fibres, e->clusters, dynamic,
+           "#define T1_PARTS %d\n#define T1_DYNAMIC %uu\n#define T1_WATCHED %d\n",
+           T1_VERSION, (int)e->shape, fibres, e->clusters, e->parts, dynamic,
            e->watched ? T1_EMIT_WATCHED
            : e->raced ? T1_EMIT_RACED
                       : 0);

@@ -8,16 +8,10 @@
 
 /* ---- which blocks ---- */
 
-/* All threads of the block, or of the warp, reconverge at its head: nobody waits for what lies behind. */
+/* Lanes reconverge at its head: nobody waits for what lies behind. */
 static bool meets_all(const struct ptx_func *f, uint32_t k)
 {
-    const struct ptx_instr *in = &f->instr[f->block[k].first];
-    if (!f->block[k].count || (in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER) || in->guard >= 0 ||
-        in->sub == PTX_SUB_ARRIVE)
-        return false;
-    if (in->sub == PTX_SUB_WARP_SYNC)
-        return in->src[0].kind == PTX_O_IMM && (uint32_t)in->src[0].imm == ~0u;
-    return in->nsrc < 2 || in->src[1].kind == PTX_O_NONE;
+    return f->block[k].count && t1_meets_all(&f->instr[f->block[k].first]);
 }
 
 static void reach(const struct ptx_func *f, uint32_t k, uint8_t *seen)

@@ -5,14 +5,15 @@
 
 #include <string.h>
 
-/* All threads of the block, or of the warp, meet here. */
-static bool meets_all(const struct ptx_instr *in)
+/* All threads of the block, or of the warp, meet here: nobody gets past an aligned one without its warp. */
+bool t1_meets_all(const struct ptx_instr *in)
 {
-    if ((in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER) || in->guard >= 0 || in->sub == PTX_SUB_ARRIVE)
+    if ((in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER) || in->guard >= 0)
         return false;
     if (in->sub == PTX_SUB_WARP_SYNC)
         return in->src[0].kind == PTX_O_IMM && (uint32_t)in->src[0].imm == ~0u;
-    return in->nsrc < 2 || in->src[1].kind == PTX_O_NONE;
+    return in->op == PTX_OP_BAR || in->flags & PTX_F_ALIGNED ||
+           (in->sub != PTX_SUB_ARRIVE && (in->nsrc < 2 || in->src[1].kind == PTX_O_NONE));
 }
 
 /* Nothing that another lane could see, whatever the operands. */
@@ -20,6 +21,7 @@ static bool private(const struct ptx_instr *in)
 {
     switch (in->op) {
     case PTX_OP_ST: return in->space == PTX_SP_LOCAL || in->space == PTX_SP_PARAM;
+    case PTX_OP_MBARRIER: return strstr(in->opcode, "_wait");
     case PTX_OP_ATOM:
     case PTX_OP_RED:
     case PTX_OP_CALL:
@@ -28,7 +30,6 @@ static bool private(const struct ptx_instr *in)
     case PTX_OP_CP:
     case PTX_OP_MULTIMEM:
     case PTX_OP_TCGEN05:
-    case PTX_OP_MBARRIER:
     case PTX_OP_CLUSTERLAUNCHCONTROL:
     case PTX_OP_ST_ASYNC:
     case PTX_OP_ST_BULK:
@@ -53,7 +54,7 @@ static bool quiet(const struct ptx_func *f, uint32_t block, uint8_t *seen)
         return true;
     seen[block] = 1;
     for (uint32_t i = b->first; i < b->first + b->count; i++) {
-        if (meets_all(&f->instr[i]))
+        if (t1_meets_all(&f->instr[i]))
             return true;
         if (!private(&f->instr[i]) || (f->instr[i].op == PTX_OP_RET && !f->is_entry))
             return false; /* its caller goes on */
@@ -86,27 +87,74 @@ static bool lanes_differ(const struct ptx_func *f, const struct ptx_opnd *o, int
            f->value[value].stride > -(1 << 20) && ptx_class_at(f, value, block) == PTX_C_AFFINE;
 }
 
-/* Only a lane whose number fits takes the branch from `from` to `to`: `if (threadIdx.x == 0)`. */
+static bool is_const(const struct ptx_func *f, const struct ptx_opnd *o, int32_t value, uint32_t number)
+{
+    if (o->kind == PTX_O_IMM)
+        return (uint32_t)o->imm == number;
+    const struct ptx_value *x = o->kind == PTX_O_REG && value >= 0 ? &f->value[value] : NULL;
+    return x && x->has_range && x->lo == x->hi && (uint32_t)x->lo == number;
+}
+
+static bool single(const struct ptx_func *f, int32_t p, bool when, unsigned steps);
+
+/* A number that no more than one lane has but zero: the flag that CuTe makes of who is elected. */
+static bool single_flag(const struct ptx_func *f, const struct ptx_opnd *o, int32_t value, unsigned steps)
+{
+    const int32_t def = o->kind == PTX_O_REG && value >= 0 ? f->value[value].instr : -1;
+    if (def < 0)
+        return false;
+    const struct ptx_instr *in = &f->instr[def];
+    const int32_t *v = f->instr_src[def];
+    if (in->op == PTX_OP_SELP && in->guard < 0)
+        return (is_const(f, &in->src[1], v[1], 0) && single(f, v[2], !in->src[2].neg, steps)) ||
+               (is_const(f, &in->src[0], v[0], 0) && single(f, v[2], in->src[2].neg, steps));
+    if (in->op != PTX_OP_MOV || in->guard < 0 || !single(f, v[5], !in->guard_neg, steps))
+        return false;
+    return in->dst[0].kind == PTX_O_REG && is_const(f, &in->dst[0], f->instr_old[def][0], 0);
+}
+
+/* No more than one lane of a warp has this value, `when`, for its predicate. */
+static bool single(const struct ptx_func *f, int32_t p, bool when, unsigned steps)
+{
+    const int32_t def = p >= 0 ? f->value[p].instr : -1;
+    if (def < 0 || !steps)
+        return false;
+    const struct ptx_instr *in = &f->instr[def];
+    const uint32_t at = (uint32_t)f->value[p].block;
+    const int32_t *v = f->instr_src[def];
+    if (in->guard >= 0)
+        return false;
+    switch (in->op) {
+    case PTX_OP_ELECT: return when && is_const(f, &in->src[0], v[0], ~0u);
+    case PTX_OP_NOT: return single(f, v[0], when == in->src[0].neg, steps - 1);
+    case PTX_OP_AND: /* both, or, when it is not, neither */
+    case PTX_OP_OR:
+        return when == (in->op == PTX_OP_AND) && (single(f, v[0], when != in->src[0].neg, steps - 1) ||
+                                                  single(f, v[1], when != in->src[1].neg, steps - 1));
+    case PTX_OP_SETP: break;
+    default: return false;
+    }
+    if (in->nsrc != 2 || in->ndst != 1 || in->type[0] == PTX_F32 || in->type[0] == PTX_F64)
+        return false;
+    if (in->cmp == (when ? PTX_EQ : PTX_NE)) /* `if (threadIdx.x == 0)` */
+        return (lanes_differ(f, &in->src[0], v[0], at) && uniform(f, &in->src[1], v[1], at)) ||
+               (lanes_differ(f, &in->src[1], v[1], at) && uniform(f, &in->src[0], v[0], at));
+    return in->cmp == (when ? PTX_NE : PTX_EQ) && is_const(f, &in->src[1], v[1], 0) &&
+           single_flag(f, &in->src[0], v[0], steps - 1);
+}
+
+/* Only one lane, whatever the launch, takes the branch from `from` to `to`. */
 static bool picks_one(const struct ptx_func *f, uint32_t from, uint32_t to)
 {
     const struct ptx_block *b = &f->block[from];
     if (!b->count || b->nsucc != 2)
         return false;
-    uint32_t last = b->first + b->count - 1;
+    const uint32_t last = b->first + b->count - 1;
     const struct ptx_instr *branch = &f->instr[last];
-    int32_t p = branch->op == PTX_OP_BRA && branch->guard >= 0 ? f->instr_src[last][5] : -1;
-    int32_t def = p >= 0 ? f->value[p].instr : -1;
-    if (def < 0)
+    if (branch->op != PTX_OP_BRA || branch->guard < 0)
         return false;
-    const struct ptx_instr *in = &f->instr[def];
-    uint32_t at = (uint32_t)f->value[p].block;
-    bool when = ((uint32_t)b->succ[0] == to) != branch->guard_neg; /* the predicate's value on this way */
-    if (in->op != PTX_OP_SETP || in->guard >= 0 || in->nsrc != 2 || in->ndst != 1 ||
-        in->cmp != (when ? PTX_EQ : PTX_NE) || in->type[0] == PTX_F32 || in->type[0] == PTX_F64)
-        return false;
-    const int32_t *v = f->instr_src[def];
-    return (lanes_differ(f, &in->src[0], v[0], at) && uniform(f, &in->src[1], v[1], at)) ||
-           (lanes_differ(f, &in->src[1], v[1], at) && uniform(f, &in->src[0], v[0], at));
+    enum { STEPS = 6 }; /* from a branch back to what elects */
+    return single(f, f->instr_src[last][5], ((uint32_t)b->succ[0] == to) != branch->guard_neg, STEPS);
 }
 
 bool t1_one_lane(const struct t1_emit *e, uint32_t block)

@@ -32,8 +32,21 @@ static void define_all(struct t1_emit *e, int32_t v, const char *expr)
     t1_def_arg(e, v, &a);
 }
 
-/* Emits a barrier. One of all threads of a block is a switch to the next warp; barriers of part of a block, and
- * unaligned ones where lanes have diverged, are left to tier 0, which counts threads. */
+/* A barrier's number or count, of the first lane that comes to it. */
+static const char *barrier_operand(struct t1_emit *e, unsigned k)
+{
+    const struct t1_arg a = t1_src(e, k, T1_K_32);
+    if (t1_same_for_all(&a))
+        return a.s[0];
+    const char *x = t1_lane(e, &a);
+    const unsigned t = e->temps++;
+    t1_put(e, "uint32_t t%u = 0;\nif (%s) {\nconst unsigned l = (unsigned)__builtin_ctz(%s);\nt%u = %s;\n}\n", t,
+           e->mask, e->mask, t, x);
+    return t1_str(e, "t%u", t);
+}
+
+/* Emits a barrier. A warp that waits is left for the next one, with all of its lanes, which all come to an aligned
+ * barrier at once; unaligned ones where lanes have diverged are left to tier 0, which counts threads. */
 static void barrier(struct t1_emit *e)
 {
     const struct ptx_instr *in = e->in;
@@ -49,26 +62,29 @@ static void barrier(struct t1_emit *e)
         t1_put(e, in->sub == PTX_SUB_ARRIVE ? "%st1_cluster_arrive(b);\n" : "%st1_cluster_wait(b);\n", on);
         return;
     }
-    bool counted = in->nsrc > 1 && in->src[1].kind != PTX_O_NONE;
-    if (counted || in->src[0].kind != PTX_O_IMM || in->sub == PTX_SUB_ARRIVE)
-        t1_fail(e, "barriers of part of a block are not supported");
-    if (in->op == PTX_OP_BARRIER && !(in->flags & PTX_F_ALIGNED) && e->info[e->block].div)
+    if (t1_of_part(in) && !e->f->is_entry) /* whose live lanes are those that called */
+        t1_fail(e, "a barrier of part of a block in a function");
+    if (in->op == PTX_OP_BARRIER && !(in->flags & PTX_F_ALIGNED) &&
+        (e->info[e->block].div || (e->guarded && t1_of_part(in))))
         t1_fail(e, "unaligned barrier where lanes have diverged");
+    const bool counted = in->nsrc > 1 && in->src[1].kind != PTX_O_NONE;
+    const char *id = barrier_operand(e, 0), *count = counted ? barrier_operand(e, 1) : "0";
     if (in->sub != PTX_SUB_POPC && in->sub != PTX_SUB_AND && in->sub != PTX_SUB_OR) {
-        t1_put(e, "%st1_bar(b);\n", on);
+        if (t1_of_part(in))
+            t1_put(e, "%st1_part(b, %s, %s, %s, live, %d, 0, 0);\n", on, id, count,
+                   in->sub == PTX_SUB_ARRIVE ? e->mask : "~0u", in->sub != PTX_SUB_ARRIVE);
+        else
+            t1_put(e, "%st1_bar(b, %s, live);\n", on, id);
         return;
     }
     struct t1_arg p = t1_src(e, 2, T1_K_PRED);
     int32_t v = t1_dst(e, 0);
     unsigned t = e->temps++;
-    const char *here = t1_str(e, "(%s & %s)", e->mask, t1_mask(e, &p));
-    t1_put(e, "uint32_t t%u = 0;\n", t);
-    if (in->sub == PTX_SUB_POPC)
-        t1_put(e, "%st%u = t1_bar_popc(b, t1_s_popc32(%s));\n", on, t, here);
-    else if (in->sub == PTX_SUB_AND)
-        t1_put(e, "%st%u = t1_bar_and(b, %s == %s);\n", on, t, here, e->mask);
-    else
-        t1_put(e, "%st%u = t1_bar_or(b, %s != 0);\n", on, t, here);
+    t1_put(e, "uint32_t t%u = 0;\n%st%u = t1_bar_%s(b, %s, %s, %s, live, %s & %s);\n", t, on, t,
+           in->sub == PTX_SUB_POPC  ? "popc"
+           : in->sub == PTX_SUB_AND ? "and"
+                                    : "or",
+           id, count, e->mask, e->mask, t1_mask(e, &p));
     if (v >= 0)
         define_all(e, v, t1_str(e, "t%u", t));
 }
@@ -366,7 +382,7 @@ bool t1_warp_op(struct t1_emit *e)
         if (!e->in->opcode || strstr(e->in->opcode, "mma_async"))
             return false;
         if (!strstr(e->in->opcode, "commit_group"))
-            t1_put(e, "t1_bar_group(b, warp);\n");
+            t1_put(e, "t1_bar_group(b, warp, live);\n");
         return true;
     case PTX_OP_SHFL: shuffle(e); return true;
     case PTX_OP_VOTE: vote(e); return true;

@@ -6,6 +6,9 @@
 #ifndef T1_CLUSTERS
 #define T1_CLUSTERS 0
 #endif
+#ifndef T1_PARTS
+#define T1_PARTS 0
+#endif
 #ifndef T1_SHAPE
 #define T1_SHAPE 0
 #endif
@@ -16,12 +19,20 @@
 #ifndef T1_STACK
 #define T1_STACK 65536
 #endif
+/* A barrier of a kernel that has some of part of a block (T1_PARTS), as struct t0_barrier. */
+struct t1_part {
+    uint32_t here[32]; /* by warp: its lanes that have arrived in this phase */
+    uint32_t in_use, count, again;
+    uint32_t popc, some, none; /* of bar.red: lanes with the predicate, warps with some and some without */
+};
 struct t1_ring {
     uint32_t live, arrived, generation;
     uint32_t sum[2]; /* of bar.red, by generation's parity: late readers still see the last one */
     uint32_t yields;
-    uint32_t group_arrived[8], group_turn[8]; /* of warpgroups, which wait for their products */
-    struct t1_fibre *home;                    /* where the block was started from */
+    uint32_t waiting;      /* of T1_PARTS: warps that wait at a barrier of the block */
+    struct t1_fibre *home; /* where the block was started from */
+    struct t1_fibre *fibre;
+    struct t1_part part[T1_PARTS ? 25 : 1]; /* T0_BARRIERS */
 };
 struct t1_fibre {
     void *sp; /* first: the switch relies on it */
@@ -30,6 +41,9 @@ struct t1_fibre {
     struct t1_block *block;
     uint32_t warp;
     uint32_t arrived; /* at the barrier of the cluster, in the generation before this one */
+    uint32_t dead;    /* of T1_PARTS: lanes that had exited when it last arrived */
+    uint32_t waits;   /* one more than the barrier of the block where it does; 0: nowhere */
+    uint32_t red[3];  /* popc, some, none of the phase that has let it go */
 };
 
 #if T1_FIBRES
@@ -87,30 +101,130 @@ T1_INLINE uint32_t t1_meet(struct t1_block *b, uint32_t v)
     }
     return r->sum[turn & 1];
 }
-T1_INLINE void t1_bar(struct t1_block *b)
+static __attribute__((noinline, unused)) void t1_deadlock(struct t1_block *b)
 {
+    b->services->fault(b, T1_DEADLOCK, b->current->warp, 0, "a barrier that the others never reach");
+}
+#if T1_PARTS
+/* As tier 0's complete(): one without a count waits for all live lanes, one with a count for so many threads of the
+ * warps that take part; lanes that have exited are there. */
+static __attribute__((unused)) uint32_t t1_part_complete(const struct t1_block *b, const struct t1_part *p)
+{
+    const struct t1_fibre *f = b->current->ring->fibre;
+    uint32_t threads = p->again;
+    for (uint32_t k = 0; k < b->nwarps; k++) {
+        const uint32_t here = p->here[k] | f[k].dead;
+        if (!p->count && ~here)
+            return 0;
+        if (p->here[k])
+            threads += t1_s_popc32(here);
+    }
+    return threads >= p->count;
+}
+static __attribute__((unused)) void t1_part_release(struct t1_block *b, uint32_t id)
+{
+    struct t1_ring *r = b->current->ring;
+    struct t1_part *p = &r->part[id];
+    for (uint32_t k = 0; k < b->nwarps; k++) {
+        struct t1_fibre *f = &r->fibre[k];
+        p->here[k] = 0;
+        if (f->waits != id + 1)
+            continue;
+        f->waits = 0;
+        f->red[0] = p->popc, f->red[1] = p->some, f->red[2] = p->none;
+        r->waiting--;
+        if (T1_CLUSTERS)
+            b->cluster_barrier->waiting--;
+    }
+    p->in_use = 0;
+}
+/* The lanes m of a warp arrive, some `with` bar.red's predicate, some `without`, and wait unless the barrier is
+ * complete. One that has arrived before, without waiting, has the others run first: see t0_bar_early. */
+static __attribute__((noinline, unused)) void t1_part(struct t1_block *b, uint32_t id, uint32_t count, uint32_t m,
+                                                      uint32_t live, uint32_t waits, uint32_t with, uint32_t without)
+{
+    struct t1_fibre *self = b->current;
+    struct t1_ring *r = self->ring;
+    struct t1_part *p = &r->part[id %= 25];
+    T1_COMPILER_FENCE();
+    if (T1_UNLIKELY(p->in_use && p->here[self->warp] & m) && self->next != self)
+        t1_next(b);
+    if (!p->in_use) {
+        p->in_use = 1;
+        p->count = count;
+        p->again = p->popc = p->some = p->none = 0;
+    }
+    self->dead = ~live;
+    p->popc += t1_s_popc32(with);
+    p->some |= with != 0;
+    p->none |= without != 0;
+    const uint32_t twice = p->here[self->warp] & m;
+    p->again += t1_s_popc32(~(twice | ~live) ? twice : ~0u);
+    p->here[self->warp] |= m;
+    if (t1_part_complete(b, p)) {
+        self->red[0] = p->popc, self->red[1] = p->some, self->red[2] = p->none;
+        t1_part_release(b, id);
+    } else if (waits) {
+        self->waits = id + 1;
+        if (T1_CLUSTERS)
+            b->cluster_barrier->waiting++;
+        if (++r->waiting == r->live)
+            t1_deadlock(b);
+        do
+            t1_next(b);
+        while (((volatile struct t1_fibre *)self)->waits);
+    }
+    T1_COMPILER_FENCE();
+}
+/* A warp has ended, and is missed nowhere. */
+static __attribute__((noinline, unused)) void t1_part_leave(struct t1_block *b, struct t1_fibre *self)
+{
+    struct t1_ring *r = self->ring;
+    self->dead = ~0u;
+    for (uint32_t id = 0; id < 25; id++)
+        if (r->part[id].in_use && t1_part_complete(b, &r->part[id]))
+            t1_part_release(b, id);
+    if (r->live && r->waiting == r->live)
+        t1_deadlock(b);
+}
+T1_INLINE void t1_bar(struct t1_block *b, uint32_t id, uint32_t live) { t1_part(b, id, 0, ~0u, live, 1, 0, 0); }
+/* The four warps of a group, or what the block has of them. */
+T1_INLINE void t1_bar_group(struct t1_block *b, uint32_t warp, uint32_t live)
+{
+    const uint32_t left = b->nwarps - (warp & ~3u);
+    t1_part(b, 16 + (warp / 4 & 7), 32 * (left < 4 ? left : 4), ~0u, live, 1, 0, 0);
+}
+/* Of bar.red: m are lanes of the warp, `with` those that have its predicate. */
+#define T1_BAR_RED(name, result) \
+    T1_INLINE uint32_t t1_bar_##name(struct t1_block *b, uint32_t id, uint32_t count, uint32_t m, uint32_t live, \
+                                     uint32_t with) \
+    { \
+        t1_part(b, id, count, ~0u, live, 1, with, m & ~with); \
+        return result; \
+    }
+T1_BAR_RED(popc, b->current->red[0])
+T1_BAR_RED(or, b->current->red[1] != 0)
+T1_BAR_RED(and, b->current->red[2] == 0)
+#else
+T1_INLINE void t1_bar(struct t1_block *b, uint32_t id, uint32_t live)
+{
+    (void)id, (void)live;
     T1_COMPILER_FENCE();
     t1_meet(b, 0);
     T1_COMPILER_FENCE();
 }
-T1_INLINE void t1_yield(struct t1_block *b);
-/* The four warps of a group, or what the block has of them. */
-static __attribute__((noinline, unused)) void t1_bar_group(struct t1_block *b, uint32_t warp)
-{
-    struct t1_ring *r = b->current->ring;
-    const uint32_t g = warp / 4 & 7, left = b->nwarps - g * 4, turn = r->group_turn[g];
-    T1_COMPILER_FENCE();
-    if (++r->group_arrived[g] == (left < 4 ? left : 4)) {
-        r->group_arrived[g] = 0;
-        r->group_turn[g] = turn + 1;
+#define T1_BAR_RED(name, value, result) \
+    T1_INLINE uint32_t t1_bar_##name(struct t1_block *b, uint32_t id, uint32_t count, uint32_t m, uint32_t live, \
+                                     uint32_t with) \
+    { \
+        (void)id, (void)count, (void)m, (void)live; \
+        const uint32_t met = t1_meet(b, value); \
+        return result; \
     }
-    while (((volatile struct t1_ring *)r)->group_turn[g] == turn)
-        t1_yield(b);
-    T1_COMPILER_FENCE();
-}
-T1_INLINE uint32_t t1_bar_popc(struct t1_block *b, uint32_t n) { return t1_meet(b, n); }
-T1_INLINE uint32_t t1_bar_or(struct t1_block *b, uint32_t v) { return t1_meet(b, v != 0) != 0; }
-T1_INLINE uint32_t t1_bar_and(struct t1_block *b, uint32_t v) { return t1_meet(b, v == 0) == 0; }
+T1_BAR_RED(popc, t1_s_popc32(with), met)
+T1_BAR_RED(or, with != 0, met != 0)
+T1_BAR_RED(and, with != m, met == 0)
+#endif
 /* In a loop that waits for others: other warps of the block run, and now and then it is asked
  * whether there is anything left to wait for. */
 static __attribute__((noinline, unused)) void t1_give_up(struct t1_block *b)
@@ -121,7 +235,8 @@ static __attribute__((noinline, unused)) void t1_give_up(struct t1_block *b)
 /* Says whether another warp does not wait at a barrier, for instructions that wait for what others do. */
 T1_INLINE void t1_look_for_others(struct t1_block *b)
 {
-    b->others_run = b->current->ring->arrived + 1 < b->current->ring->live;
+    const struct t1_ring *r = b->current->ring;
+    b->others_run = r->arrived + r->waiting + 1 < r->live;
 }
 /* Each other warp of the block runs until it has its turn as well, or waits. */
 T1_INLINE void t1_turn(struct t1_block *b)
@@ -156,10 +271,6 @@ T1_INLINE void t1_cluster_arrive(struct t1_block *b)
     b->current->arrived = c->generation + 1;
     c->arrived++;
     t1_cluster_done(c);
-}
-static __attribute__((noinline, unused)) void t1_deadlock(struct t1_block *b)
-{
-    b->services->fault(b, T1_DEADLOCK, b->current->warp, 0, "a barrier that the others never reach");
 }
 T1_INLINE void t1_cluster_wait(struct t1_block *b)
 {
@@ -211,11 +322,6 @@ static __attribute__((noinline, unused)) void t1_rest(struct t1_block *b)
 /* Warps and blocks follow one another: beyond the next row, which is asked for too late (saxpy by CuPy's kernel, from
  * memory: 1.5 ms, with this 1.2). */
 #define T1_AHEAD_IN_LOOP(p, bytes, last, turn) t1_prefetch((const char *)(p) + 512, bytes)
-T1_INLINE void t1_bar(struct t1_block *b) { (void)b; }
-T1_INLINE void t1_bar_group(struct t1_block *b, uint32_t warp) { (void)b, (void)warp; }
-T1_INLINE uint32_t t1_bar_popc(struct t1_block *b, uint32_t n) { return (void)b, n; }
-T1_INLINE uint32_t t1_bar_or(struct t1_block *b, uint32_t v) { return (void)b, v; }
-T1_INLINE uint32_t t1_bar_and(struct t1_block *b, uint32_t v) { return (void)b, v; }
 T1_INLINE void t1_yield(struct t1_block *b) { (void)b; }
 T1_INLINE void t1_look_for_others(struct t1_block *b) { (void)b; }
 #endif
@@ -257,6 +363,8 @@ T1_INLINE void t1_next_block(struct t1_block *b)
         self->next->prev = self->prev; \
         self->prev->next = self->next; \
         struct t1_fibre *to = --r->live ? self->next : r->home; \
+        if (T1_PARTS) \
+            t1_part_leave(b, self); \
         if (r->live && r->arrived == r->live) { \
             if (T1_CLUSTERS) \
                 b->cluster_barrier->waiting -= r->live; \
@@ -275,14 +383,14 @@ T1_INLINE void t1_next_block(struct t1_block *b)
     static __attribute__((noinline)) void t1_run_block(struct t1_block *b) \
     { \
         struct t1_fibre home, fibre[32]; \
-        struct t1_ring ring = {.live = b->nwarps, .home = &home}; \
+        struct t1_ring ring = {.live = b->nwarps, .home = &home, .fibre = fibre}; \
         const uint32_t n = b->nwarps; \
         struct t1_cluster alone = {.live = n}; \
         if (T1_CLUSTERS && b->cluster_size == 1) \
             b->cluster_barrier = &alone; \
         b->current = &fibre[0]; \
         if (n == 1) { /* on the caller's stack */ \
-            fibre[0] = (struct t1_fibre){(void *)0, fibre, fibre, &ring, b, 0, 0}; \
+            fibre[0] = (struct t1_fibre){.next = fibre, .prev = fibre, .ring = &ring, .block = b}; \
             const struct t1_args args = t1_args_of(b->params); \
             kernel(b, b, &args, 0, t1_lanes_of(b, 0)); \
             if (T1_CLUSTERS) \
@@ -295,8 +403,12 @@ T1_INLINE void t1_next_block(struct t1_block *b)
             void **sp = (void **)((top & ~63ul) - 16); \
             sp[0] = (void *)t1_first; \
             sp[1] = (void *)0; \
-            fibre[w] = (struct t1_fibre){ \
-                sp, &fibre[w + 1 < n ? w + 1 : 0], &fibre[w ? w - 1 : n - 1], &ring, b, w, 0}; \
+            fibre[w] = (struct t1_fibre){.sp = sp, \
+                                         .next = &fibre[w + 1 < n ? w + 1 : 0], \
+                                         .prev = &fibre[w ? w - 1 : n - 1], \
+                                         .ring = &ring, \
+                                         .block = b, \
+                                         .warp = w}; \
         } \
         t1_switch(&home, &fibre[0]); \
     } \
