@@ -153,6 +153,8 @@ struct ptx_instr *ptx_expand_move(struct ptx_parser *p, const struct ptx_instr *
                                   struct ptx_opnd src);
 /* wide.c: the same for registers of 128 bits; the two registers that stand for one, false if it stands for itself. */
 void ptx_expand_wide(struct ptx_parser *p, struct ptx_instr *in);
+/* Of a body that has been read: products and sums become fma (contract.c). */
+void ptx_contract(struct ptx_parser *p);
 bool ptx_wide_halves(struct ptx_parser *p, const struct ptx_opnd *o, struct ptx_opnd half[2]);
 struct ptx_instr *ptx_push_instr(struct ptx_parser *p);
 

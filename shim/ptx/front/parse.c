@@ -520,6 +520,7 @@ static void parse_body(struct ptx_parser *p)
         ptx_unexpected(&p->lex, "'}'");
     close_body(p);
     resolve_labels(p);
+    ptx_contract(p);
 }
 
 static bool is_newer(const struct ptx_module *m)
