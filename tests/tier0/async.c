@@ -43,6 +43,31 @@ static uint32_t batch_want(uint32_t i)
     return ((v[0] * 3 + v[4]) * 3 + v[8]) * 3 + ((i ^ 3) < 64 ? v[12] : 0);
 }
 
+/* 8 bytes, of which the source gives tid % 9, and behind them 4, of which it gives tid % 5; each by three lanes of four
+ * of a warp, where the others keep what is there */
+static const char narrow[] = KERNEL(
+    ".shared .align 16 .b8 s[2048]; mov.u32 %r2, s; shl.b32 %r3, %r1, 4; add.u32 %r4, %r2, %r3;\n"
+    "cvt.u64.u32 %rd5, %r3; add.s64 %rd6, %rd31, %rd5; rem.u32 %r5, %r1, 9; rem.u32 %r6, %r1, 5;\n"
+    "st.shared.v4.u32 [%r4], {%r1, %r1, %r1, %r1}; and.b32 %r7, %r1, 3; setp.ne.u32 %p1, %r7, 0;\n"
+    "setp.ne.u32 %p2, %r7, 2; @%p1 cp.async.ca.shared.global [%r4], [%rd6+8], 8, %r5;\n"
+    "@%p2 cp.async.ca.shared.global [%r4+8], [%rd6+4], 4, %r6; @%p2 cp.async.ca.shared.global [%r4+12], [%rd6], 4;\n"
+    "cp.async.wait_all; bar.sync 0; ld.shared.v4.u32 {%r6, %r7, %r8, %r9}, [%r4]; mad.lo.u32 %r6, %r6, 3, %r7;\n"
+    "mad.lo.u32 %r6, %r6, 3, %r8; mad.lo.u32 %r6, %r6, 3, %r9; " STORE("%r6"));
+static uint32_t narrow_want(uint32_t i)
+{
+    uint32_t v[4] = {i, i, i, i};
+    if (i % 4 != 0) {
+        memset(v, 0, 8);
+        memcpy(v, in + 4 * i + 2, i % 9);
+    }
+    if (i % 4 != 2) {
+        v[2] = 0;
+        memcpy(v + 2, in + 4 * i + 1, i % 5);
+        v[3] = in[4 * i];
+    }
+    return ((v[0] * 3 + v[1]) * 3 + v[2]) * 3 + v[3];
+}
+
 /* two phases of an mbarrier instead of bar.sync; waits by state and by parity */
 static const char phases[] = KERNEL(
     ".shared .align 8 .b64 bar; .shared .align 4 .b32 v[128]; mov.u32 %r2, 128; setp.eq.u32 %p1, %r1, 0;\n"
@@ -69,6 +94,7 @@ int main(void)
         in[i] = i * 2654435761u;
     expect("cp.async", copy, 1, 128, copy_want);
     expect("cp.async of nothing", nothing, 1, 128, nothing_want);
+    expect("cp.async of 4 and 8 bytes by some lanes", narrow, 1, 128, narrow_want);
     expect("several cp.async", batch, 1, 128, batch_want);
     expect("mbarrier phases", phases, 1, 128, phases_want);
     expect("cluster of one block", cluster, 3, 64, cluster_want);

@@ -209,14 +209,14 @@ const char *t1_lane_pointer(struct t1_emit *e, const struct t1_arg *a, bool shar
                   (unsigned long long)imm);
 }
 
-void t1_pointers(struct t1_emit *e, const struct t1_arg *a, bool shared, uint64_t imm, bool load)
+void t1_pointers(struct t1_emit *e, const char *p, const struct t1_arg *a, bool shared, uint64_t imm, bool load)
 {
-    t1_put(e, "pu64 p[%u];\n", 2 * e->np);
+    t1_put(e, "pu64 %s[%u];\n", p, 2 * e->np);
     for (unsigned q = 0; q < 2 * e->np; q++) {
         const char *at = a->kind == T1_K_32 ? t1_str(e, "t1_sext_u32(%s + 0x%xu)", t1_half(e, a, q), (uint32_t)imm)
                                             : t1_str(e, "%s + 0x%llxull", t1_piece(e, a, q), (unsigned long long)imm);
-        t1_put(e, "p[%u] = %s%s;\n", q, at, shared ? " + (uint64_t)smem" : "");
+        t1_put(e, "%s[%u] = %s%s;\n", p, q, at, shared ? " + (uint64_t)smem" : "");
     }
     if (load)
-        t1_put(e, "if (T1_UNLIKELY(%s != ~0u)) t1_absent((const uint8_t **)p, %s);\n", e->mask, e->mask);
+        t1_put(e, "if (T1_UNLIKELY(%s != ~0u)) t1_absent((const uint8_t **)%s, %s);\n", e->mask, p, e->mask);
 }

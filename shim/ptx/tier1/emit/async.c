@@ -16,21 +16,21 @@ static struct t1_arg operand(struct t1_emit *e, const struct t1_single *x, uint3
     return t1_single_arg(e, x, row);
 }
 
-/* Of a lane's `size` bytes the first `bytes` are copied, and the rest is zero; an address of which none is read may be
+/* Of a lane's `size` bytes the first n[lane] are copied, and the rest is zero; an address of which none is read may be
  * any. */
-static void copy_partly(struct t1_emit *e, const struct t1_arg *from, uint64_t imm, const struct t1_arg *bytes,
-                        const char *p, const char *q, unsigned size)
+static void test_sources(struct t1_emit *e, const struct t1_arg *bytes, unsigned size)
 {
-    const char *n = t1_lane(e, bytes), *at = t1_lane(e, from);
+    const char *all = "";
+    t1_put(e, "const pu32 n[] = {");
+    for (unsigned k = 0; k < e->np; k++)
+        t1_put(e, "%s%s", t1_piece(e, bytes, k), k + 1 < e->np ? ", " : "};\n");
+    for (unsigned k = 0; k < 2 * e->np; k++)
+        all = t1_str(e, "%s%sq[%u]", all, k ? " | " : "", k);
     t1_put(e,
-           "{\nuint32_t bad = 0;\n_Pragma(\"GCC unroll 1\") for (unsigned l = 0; l < 32; l++)\n"
-           "bad |= (uint32_t)(%s && ((uint32_t)%s + %uu) & %uu) << l;\n"
-           "if (T1_UNLIKELY(bad &= %s)) T1_MISALIGNED(b, warp, bad);\n}\n",
-           n, at, (unsigned)imm & (size - 1), size - 1, e->mask);
-    t1_put(e,
-           "_Pragma(\"GCC unroll 1\") for (unsigned l = 0; l < 32; l++)\n"
-           "if (%s >> l & 1) {\nif (%s >= %u) __builtin_memcpy(%s, %s, %u);\nelse t1_copy_part(%s, %s, %s, %u);\n}\n",
-           e->mask, n, size, p, q, size, p, q, n, size);
+           "if (T1_UNLIKELY(t1_low_u64(%s, %u))) {\nuint32_t bad = 0;\nT1_FOR_LANES(l, %s)\n"
+           "bad |= (uint32_t)(((const uint32_t *)n)[l] && ((const uint64_t *)q)[l] & %u) << l;\n"
+           "if (bad) T1_MISALIGNED(b, warp, bad);\n}\n",
+           all, size - 1, e->mask, size - 1);
 }
 
 bool t1_copy_async(struct t1_emit *e, const struct t1_single *x)
@@ -55,12 +55,12 @@ bool t1_copy_async(struct t1_emit *e, const struct t1_single *x)
     if (!partial)
         t1_aligned(e, &from, NULL, from_value, from_imm, size);
     t1_aligned(e, &to, NULL, to_value, to_imm, size);
-    const char *p = t1_lane_pointer(e, &to, true, to_imm), *q = t1_lane_pointer(e, &from, false, from_imm);
-    if (partial) {
-        copy_partly(e, &from, from_imm, &bytes, p, q, size);
-        return true;
-    }
-    t1_put(e, "_Pragma(\"GCC unroll 1\") for (unsigned l = 0; l < 32; l++)\n"); /* unrolled it takes long to compile */
-    t1_put(e, "if (%s >> l & 1) __builtin_memcpy(%s, %s, %u);\n", e->mask, p, q, size);
+    t1_put(e, "{\n");
+    t1_pointers(e, "p", &to, true, to_imm, false);
+    t1_pointers(e, "q", &from, false, from_imm, false);
+    if (partial)
+        test_sources(e, &bytes, size);
+    t1_put(e, "t1_copy%s_%u((uint8_t *const *)p, (const uint8_t *const *)q, %s%s);\n}\n", partial ? "_parts" : "", size,
+           partial ? "(const uint32_t *)n, " : "", e->mask);
     return true;
 }

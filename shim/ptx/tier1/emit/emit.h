@@ -284,8 +284,8 @@ struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t va
 const char *t1_in_shared(struct t1_emit *e, const char *s, uint64_t imm);
 /* Pointer expression of one lane (named l) of an address. */
 const char *t1_lane_pointer(struct t1_emit *e, const struct t1_arg *a, bool shared, uint64_t imm);
-/* Declares p[], the lanes' pointers in pieces of 64 bits; for a load, lanes that do not run get one to zeros. */
-void t1_pointers(struct t1_emit *e, const struct t1_arg *a, bool shared, uint64_t imm, bool load);
+/* Declares an array p, the lanes' pointers in pieces of 64 bits; for a load, lanes that do not run get one to zeros. */
+void t1_pointers(struct t1_emit *e, const char *p, const struct t1_arg *a, bool shared, uint64_t imm, bool load);
 /* Tests that the lanes' addresses are multiples of `bytes`. value: the address's, -1 for a variable's; g: its
  * form if known, or NULL. */
 void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather *g, int32_t value, uint64_t imm,

@@ -291,7 +291,7 @@ static void load_rows(struct t1_emit *e, const struct t1_single *x, const struct
     const uint32_t row[4] = {i->d, i->b, i->c, i->e};
     const unsigned n = 1u << (i->aux & LIR_LDM_LOG2);
     t1_put(e, "{\npu32 r[%u];\n", n * e->np);
-    t1_pointers(e, a, i->aux & LIR_MEM_SHARED, imm, true);
+    t1_pointers(e, "p", a, i->aux & LIR_MEM_SHARED, imm, true);
     t1_put(e, "t1_mx_get%s(r, (const uint8_t *const *)p, %u);\n", i->aux & LIR_LDM_TRANS ? "_turned" : "", n);
     for (unsigned q = 0; q < n; q++) {
         const int32_t v = t1_single_value(x, row[q], true);

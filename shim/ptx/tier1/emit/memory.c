@@ -342,7 +342,7 @@ static void move_rows(struct t1_emit *e, const struct access *x, const struct pt
     if (row)
         t1_put(e, "if (T1_LIKELY(%s == ~0u)) t1_row_%s%u(%s%s%s);\nelse {\n", e->mask, is_store ? "put" : "get", n,
                is_store ? "" : "r, ", pointer(e, x, 0, 0), is_store ? ", r" : "");
-    t1_pointers(e, &x->address, x->shared, x->imm, !is_store);
+    t1_pointers(e, "p", &x->address, x->shared, x->imm, !is_store);
     if (is_store)
         t1_put(e, "t1_put%u((uint8_t *const *)p, r, %s);\n", n, e->mask);
     else

@@ -21,13 +21,6 @@ T1_INLINE void t1_st_u16(void *p, uint32_t v) { *(t1_u16 *)p = (uint16_t)v; }
 T1_INLINE void t1_st_u32(void *p, uint32_t v) { *(t1_u32 *)p = v; }
 T1_INLINE void t1_st_u64(void *p, uint64_t v) { *(t1_u64 *)p = v; }
 
-/* n bytes, and zeroes up to size */
-static __attribute__((noinline, unused)) void t1_copy_part(uint8_t *p, const uint8_t *q, uint32_t n, uint32_t size)
-{
-    for (uint32_t k = 0; k < size; k++)
-        p[k] = k < n ? q[k] : 0;
-}
-
 T1_INLINE pu32 t1_load_u32(const void *p) { return *(const pu32_m *)p; }
 T1_INLINE pu64 t1_load_u64(const void *p) { return *(const pu64_m *)p; }
 T1_INLINE void t1_store_u8(void *p, pu32 v) { *(pu8_m *)p = t1_narrow_u8(v); }

@@ -11,6 +11,7 @@ t1_prelude_text:
         .incbin "shim/ptx/tier1/prelude/places.h"
         .incbin "shim/ptx/tier1/prelude/lanes.h"
         .incbin "shim/ptx/tier1/prelude/arith.h"
+        .incbin "shim/ptx/tier1/prelude/copy.h"
         .incbin "shim/ptx/tier1/prelude/float.h"
         .incbin "shim/ptx/tier1/prelude/convert.h"
         .incbin "shim/ptx/tier1/prelude/half.h"
