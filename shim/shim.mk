@@ -140,7 +140,7 @@ $(sort $(foreach m,$(MATHS),$(call maths_obj,$m))): shim/shim.mk
 # Shadows are read lane by lane.
 $(patsubst %,$B/obj/ptx/tier0/%.o,race race_clock race_shared race_tensor race_event race_global race_page race_report race_visit tools watch) $B/obj/ptx/tier1/exec/race.o: OPT := $(if $(SAN),$(OPT),-O3 $(SYMBOLS))
 $B/obj/host/murand/%.o: OPT := $(if $(SAN),$(OPT),-O3 $(SYMBOLS)) -fno-math-errno -fno-trapping-math -ffp-contract=off
-$B/obj/host/musparse/%.o $B/obj/host/mudnn/%.o: OPT := $(if $(SAN),$(OPT),-O3 $(SYMBOLS)) -fno-math-errno -fno-trapping-math
+$B/obj/host/musparse/%.o $B/obj/host/mudnn/%.o $B/obj/host/mublaslt/%.o: OPT := $(if $(SAN),$(OPT),-O3 $(SYMBOLS)) -fno-math-errno -fno-trapping-math
 
 # Kernels race as they like: what they load and store is no concern of TSan's (by AVX-512 it is intrinsics, unseen).
 $B/obj/ptx/tier0/core_memory.o $B/obj/ptx/tier0/core_avx2.o: BASE := $(filter-out -fsanitize=thread,$(BASE))

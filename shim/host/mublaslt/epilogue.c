@@ -160,6 +160,31 @@ static void write_amax(float *to, double amax, int member)
         *to = (float)amax;
 }
 
+/* Bias and ReLU of floats that lie where they belong, the bias a float of each row. Added as floats: by way of double a
+ * sum of two is rounded to the same. */
+static bool is_of_floats(const struct lt_call *call, const void *acc, const void *d, int bias_type)
+{
+    const struct mublasLtMatmulDesc *desc = &call->desc;
+    return acc == d && call->ld.type == MUSA_R_32F && call->ld.order <= MUBLASLT_ORDER_ROW &&
+           !(desc->epilogue & ~(unsigned)(RELU | BIAS)) && !desc->d_scale && !desc->d_amax &&
+           (!(desc->epilogue & BIAS) || bias_type == MUSA_R_32F);
+}
+static void activate_floats(float *d, const struct mublasLtMatrixLayout *l, const float *bias, bool relu)
+{
+    const bool down = l->order == MUBLASLT_ORDER_COL;
+    const size_t n = down ? l->rows : l->cols, lines = down ? l->cols : l->rows;
+    for (size_t line = 0; line < lines; line++, d += l->ld) {
+        if (bias && down)
+            for (size_t i = 0; i < n; i++)
+                d[i] += bias[i];
+        else if (bias)
+            for (size_t i = 0; i < n; i++)
+                d[i] += bias[line];
+        for (size_t i = 0; relu && i < n; i++)
+            d[i] = d[i] < 0 ? 0 : d[i];
+    }
+}
+
 void lt_epilogue(const struct lt_call *call, int member, const void *acc, const struct mublasLtMatrixLayout *sums)
 {
     const struct mublasLtMatmulDesc *desc = &call->desc;
@@ -174,6 +199,10 @@ void lt_epilogue(const struct lt_call *call, int member, const void *acc, const 
     size_t lines = s.down ? s.cols : s.rows, longest = s.rows > s.cols ? s.rows : s.cols;
     int bias_type = lt_bias_type(desc, call->lc.type, l->type);
     char *bias = desc->bias ? (char *)desc->bias + (int64_t)lt_size(bias_type) * desc->bias_stride * member : NULL;
+    if (is_of_floats(call, acc, d, bias_type)) {
+        activate_floats(d, l, desc->epilogue & BIAS ? (const float *)(const void *)bias : NULL, desc->epilogue & RELU);
+        return;
+    }
     double *all = maths_zeroed(6 * longest, sizeof *all);
     if (!all)
         return;
