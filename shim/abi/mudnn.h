@@ -24,6 +24,20 @@ enum { MUDNN_DIMS = 8 };
 /* Products of what is not negative that stay far from an overflow. */
 #define MUDNN_MOST ((int64_t)1 << 50)
 static inline int64_t mudnn_times(int64_t a, int64_t b) { return a && b > MUDNN_MOST / a ? MUDNN_MOST : a * b; }
+/* What is described has fewer numbers than this, and lies within as many: no memory is larger. */
+#define MUDNN_LIMIT ((int64_t)1 << 40)
+/* Dimensions greater than 0 and strides that are not negative: are they within the limit? */
+static inline bool mudnn_within(int n, const int64_t *dim, const int64_t *stride)
+{
+    int64_t count = 1, last = 0;
+    for (int i = 0; i < n; i++) {
+        count = mudnn_times(count, dim[i]);
+        last += mudnn_times(dim[i] - 1, stride[i]);
+        if (dim[i] >= MUDNN_LIMIT || stride[i] >= MUDNN_LIMIT || count >= MUDNN_LIMIT || last >= MUDNN_LIMIT)
+            return false;
+    }
+    return true;
+}
 
 struct mudnn_tensor {
     int type;   /* mudnnDataType_t of one number: never one of the vectors */

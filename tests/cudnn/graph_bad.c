@@ -88,6 +88,32 @@ static void missing(void)
     destroy_all();
 }
 
+/* Numbers, each of which might be, whose products are more than memory has, or wrap around. */
+static void beyond(void)
+{
+    const int64_t most = (int64_t)1 << 39;
+    const struct {
+        int64_t dim[3], stride[3];
+    } all[] = {{{most, 2, 1}, {1, 1, 1}},
+               {{most, 1, 1}, {3, 1, 1}},
+               {{most, 1, 1}, {most, 1, 1}}, /* what lies behind the last number is negative in 64 bits */
+               {{3, 1, 1}, {most, 1, 1}},
+               {{1 << 20, 1 << 20, 1}, {0, 0, 0}}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        desc d = create(KIND(TENSOR));
+        const int type = F32;
+        const int64_t one = 1, sixteen = 16;
+        set(d, A(TENSOR_DATA_TYPE), TYPE(DATA_TYPE), 1, &type);
+        set(d, A(TENSOR_DIMENSIONS), TYPE(INT64), 3, all[i].dim);
+        set(d, A(TENSOR_STRIDES), TYPE(INT64), 3, all[i].stride);
+        set(d, A(TENSOR_UNIQUE_ID), TYPE(INT64), 1, &one);
+        set(d, A(TENSOR_BYTE_ALIGNMENT), TYPE(INT64), 1, &sixteen);
+        const int r = finalize(d);
+        EXPECT(VERSION == 9 ? r / 1000 == 3 : r == UNSUPPORTED, "a tensor beyond memory, %zu: %d", i, r);
+    }
+    destroy_all();
+}
+
 /* ---- graphs ------------------------------------------------------------------------------------ */
 
 static desc box(int64_t uid, int a, int b, int place) { return describe(uid, F32, 2, (int[]){a, b}, NULL, place); }
@@ -358,6 +384,7 @@ int main(void)
     sweep();
     refuses();
     missing();
+    beyond();
     graphs();
     if (!CUMU_ASAN) /* whose allocator it is then */
         memory();

@@ -181,6 +181,19 @@ struct call {
     bool one_shape; /* of all its tensors: no other can be wrong */
     bool any_type;  /* types may differ */
 };
+enum { FOUR = 4 }; /* of a batch, at most */
+static inline void *give_descriptor(int (*create)(void *))
+{
+    void *d = NULL;
+    MUST(create(&d));
+    return d;
+}
+static inline void keep_memory(void) /* which is restored from now on */
+{
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < blob_count; i++)
+        OK(cudaMemcpy(blobs[i].host, blobs[i].at, blobs[i].size, 2));
+}
 static inline int sized(int most) { return 2 + upto(most - 1); }
 static int box[4];
 static inline const int *draw_box(void)

@@ -84,6 +84,13 @@ for source in "$here"/*.c; do
     # shellcheck disable=SC2086  # none or one
     passes "$1/$name" "$tmp/$name" $arguments
 done
+# The interface of RNNs that version 8 has and 9 has not.
+if [ "$1" = cudnn ]; then
+    # shellcheck disable=SC2086  # flags
+    $CC -std=gnu11 -O0 -g -w $san -DBAD=3 -DUNSUPPORTED=9 -DNOT_INITIALIZED=1 -I"$here" -I"$B/gen" -o "$tmp/old" \
+        "$here/wrong_rnn.c" "$lib/facade/libcudart.so.12" "$lib/facade/libcudnn.so.8" -Wl,--allow-shlib-undefined -ldl -lm
+    passes "cudnn/wrong_rnn, version 8" "$tmp/old"
+fi
 for name in $hostile; do
     # shellcheck disable=SC2086  # flags
     $CC -std=gnu11 -O0 -g -w $san -include "$here/hostile.h" -I"$here" -I"$B/gen" -o "$tmp/hostile" "$here/$name.c" \

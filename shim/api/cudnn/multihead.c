@@ -54,7 +54,7 @@ int wrap_cudnnSetAttnDescriptor(void *desc, unsigned mode, int heads, double sca
         scale,        dropout,   dropout_after, {type, mode & BIASES, heads, q, k, v, q_proj, k_proj, v_proj, o_proj},
         most_queries, most_keys, most_batch,    most_beam};
     /* BLAS counts the steps between rows in int */
-    if (largest(&new).total > (int64_t)1 << 40 || new.s.heads * mudnn_heads_inner(&new.s) > INT32_MAX ||
+    if (largest(&new).total > MUDNN_LIMIT || new.s.heads * mudnn_heads_inner(&new.s) > INT32_MAX ||
         new.s.heads *mudnn_heads_value(&new.s) > INT32_MAX)
         return CUDNN_STATUS_NOT_SUPPORTED;
     *d = new;

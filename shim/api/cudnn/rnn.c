@@ -104,7 +104,7 @@ int wrap_cudnnSetRNNDataDescriptor(void *desc, int type, int layout, int time, i
     DNN_BAD_UNLESS(dnn_is(DNN_RNN_DATA, d) && dnn_size(type) &&
                    (unsigned)layout <= CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED);
     DNN_BAD_UNLESS(time > 0 && batch > 0 && width > 0 && length);
-    if (mudnn_times(mudnn_times(time, batch), width) > (int64_t)1 << 40)
+    if (mudnn_times(mudnn_times(time, batch), width) > MUDNN_LIMIT)
         return CUDNN_STATUS_NOT_SUPPORTED;
     for (int i = 0; i < batch; i++) {
         DNN_BAD_UNLESS(length[i] >= 0 && length[i] <= time);
@@ -162,7 +162,7 @@ bool dnn_rnn_fits(const struct dnn_rnn *d)
     const struct mudnn_rnn_shape s = dnn_rnn_shape(d);
     const int64_t widest = s.input > s.directions * s.out ? s.input : s.directions * s.out;
     const int64_t each = mudnn_times(s.gates * s.hidden, widest + s.out + 2) + mudnn_times(s.out, s.hidden);
-    return mudnn_times(s.layers * s.directions, each) <= (int64_t)1 << 40;
+    return mudnn_times(s.layers * s.directions, each) <= MUDNN_LIMIT;
 }
 size_t dnn_rnn_weight_bytes(const struct dnn_rnn *d)
 {

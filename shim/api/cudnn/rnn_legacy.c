@@ -366,6 +366,19 @@ struct gradients {
     const void *y, *dy, *dhy, *dcy, *hx, *cx;
     void *dx, *dhx, *dcx;
 };
+/* desc: of the states' three, then of the cells' three. */
+static struct operands operands_of(const struct gradients *g, void *const *desc, void *wd, const void *w, size_t size,
+                                   void *space, size_t reserve_size, void *reserve)
+{
+    return (struct operands){{{desc[0], g->hx}, {desc[1], g->dhy}, {desc[2], g->dhx}},
+                             {{desc[3], g->cx}, {desc[4], g->dcy}, {desc[5], g->dcx}},
+                             wd,
+                             w,
+                             size,
+                             space,
+                             reserve_size,
+                             reserve};
+}
 static int backward(void *handle, struct sequences *s, const struct operands *o, const struct gradients *g,
                     const char *symbol)
 {
@@ -388,15 +401,9 @@ int wrap_cudnnRNNBackwardData(void *handle, void *desc, int time, void **yd, con
                               size_t reserve_size)
 {
     struct sequences s = {.own = NULL};
-    struct operands o = {{{hxd, hx}, {dhyd, dhy}, {dhxd, dhx}},
-                         {{cxd, cx}, {dcyd, dcy}, {dcxd, dcx}},
-                         wd,
-                         w,
-                         size,
-                         space,
-                         reserve_size,
-                         reserve};
-    struct gradients g = {y, dy, dhy, dcy, hx, cx, dx, dhx, dcx};
+    const struct gradients g = {y, dy, dhy, dcy, hx, cx, dx, dhx, dcx};
+    void *const states[] = {hxd, dhyd, dhxd, cxd, dcyd, dcxd};
+    const struct operands o = operands_of(&g, states, wd, w, size, space, reserve_size, reserve);
     DNN_HANDLE_OR_LEAVE(handle);
     int r = take_steps(&s, desc, time, dxd, yd);
     for (int t = 0; !r && t < time; t++)
@@ -414,15 +421,9 @@ int wrap_cudnnRNNBackwardDataEx(void *handle, void *desc, void *yd, const void *
                                 void *space, size_t size, void *reserve, size_t reserve_size)
 {
     struct sequences s = {.own = NULL};
-    struct operands o = {{{hxd, hx}, {dhyd, dhy}, {dhxd, dhx}},
-                         {{cxd, cx}, {dcyd, dcy}, {dcxd, dcx}},
-                         wd,
-                         w,
-                         size,
-                         space,
-                         reserve_size,
-                         reserve};
-    struct gradients g = {y, dy, dhy, dcy, hx, cx, dx, dhx, dcx};
+    const struct gradients g = {y, dy, dhy, dcy, hx, cx, dx, dhx, dcx};
+    void *const states[] = {hxd, dhyd, dhxd, cxd, dcyd, dcxd};
+    const struct operands o = operands_of(&g, states, wd, w, size, space, reserve_size, reserve);
     (void)ad, (void)kd;
     DNN_HANDLE_OR_LEAVE(handle);
     DNN_BAD_UNLESS(!attention && !keys && dnn_is(DNN_RNN_DATA, dyd));

@@ -108,7 +108,7 @@ static int set(struct dnn_tensor *d, int type, int format, int n, const int *dim
         DNN_BAD_UNLESS(dims[i] > 0 && (!strides || strides[i] >= 0));
         t.dim[i] = dims[i];
         count = mudnn_times(count, dims[i]);
-        if (count >= (int64_t)1 << 40)
+        if (count >= MUDNN_LIMIT)
             return CUDNN_STATUS_NOT_SUPPORTED;
         if (strides)
             t.stride[i] = (int64_t)strides[i] * t.vector;

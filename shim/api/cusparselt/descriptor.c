@@ -82,9 +82,9 @@ int lt_type(int type)
 /* No more numbers than memory has, however they lie. */
 static bool fits(const struct lt_matrix *m)
 {
-    const int64_t most = (int64_t)1 << 40, whole = mudnn_times(m->rows, m->columns);
-    return mudnn_times(m->ld, m->order == CUSPARSE_ORDER_ROW ? m->rows : m->columns) <= most &&
-           mudnn_times(m->batches, whole) <= most && mudnn_times(m->batches, m->stride) <= most;
+    const int64_t whole = mudnn_times(m->rows, m->columns);
+    return mudnn_times(m->ld, m->order == CUSPARSE_ORDER_ROW ? m->rows : m->columns) <= MUDNN_LIMIT &&
+           mudnn_times(m->batches, whole) <= MUDNN_LIMIT && mudnn_times(m->batches, m->stride) <= MUDNN_LIMIT;
 }
 
 static int describe(const void *handle, void *to, int64_t rows, int64_t columns, int64_t ld, unsigned alignment,

@@ -31,23 +31,19 @@ static int finalize_tensor(const struct graph_body *b)
 {
     const struct graph_attr *dims = graph_find(b, CUDNN_ATTR_TENSOR_DIMENSIONS);
     const struct graph_attr *strides = graph_find(b, CUDNN_ATTR_TENSOR_STRIDES);
-    int64_t alignment = graph_integer(b, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 1), count = 1, last = 0;
+    int64_t alignment = graph_integer(b, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 1);
     DNN_BAD_UNLESS(dims->count == strides->count && alignment > 0 && !(alignment & (alignment - 1)));
     const int64_t type = graph_integer(b, CUDNN_ATTR_TENSOR_DATA_TYPE, -1);
     DNN_BAD_UNLESS((uint64_t)type <= CUDNN_DATA_FP8_E5M3);
     DNN_BAD_UNLESS(graph_integer(b, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_MULTIPLIER, 1) > 0);
     if (type > CUDNN_DATA_COMPLEX_FP64)
         return graph_refuse(CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE, "tensors of FP8_E5M3 and BYTE_BOOLEAN");
-    if (graph_integer(b, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_MULTIPLIER, 1) >= (int64_t)1 << 40)
+    if (graph_integer(b, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_MULTIPLIER, 1) >= MUDNN_LIMIT)
         return CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
-    for (int64_t i = 0; i < dims->count; i++) {
-        int64_t d = ((int64_t *)dims->data)[i], s = ((int64_t *)strides->data)[i];
-        DNN_BAD_UNLESS(d > 0 && s >= 0);
-        if (d >= (int64_t)1 << 40 || s >= (int64_t)1 << 40 || (count *= d) >= (int64_t)1 << 40 ||
-            (last += (d - 1) * s) >= (int64_t)1 << 40)
-            return CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
-    }
-    return CUDNN_STATUS_SUCCESS;
+    for (int64_t i = 0; i < dims->count; i++)
+        DNN_BAD_UNLESS(((int64_t *)dims->data)[i] > 0 && ((int64_t *)strides->data)[i] >= 0);
+    return mudnn_within((int)dims->count, dims->data, strides->data) ? CUDNN_STATUS_SUCCESS
+                                                                     : CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
 }
 
 static int finalize_convolution(const struct graph_body *b)

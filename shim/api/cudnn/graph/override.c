@@ -47,21 +47,19 @@ int graph_check_overrides(const struct graph_body *pack)
     const struct graph_attr *uids = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_OVERRIDE_UNIQUE_IDS);
     const struct graph_attr *shapes = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_OVERRIDE_SHAPES);
     const struct graph_attr *strides = graph_find(pack, CUDNN_ATTR_VARIANT_PACK_OVERRIDE_STRIDES);
-    const int64_t most = (int64_t)1 << 40;
     if (!uids && !shapes && !strides)
         return CUDNN_STATUS_SUCCESS;
     DNN_BAD_UNLESS(uids && shapes && strides && shapes->count == strides->count);
     DNN_BAD_UNLESS(shapes->count * (int64_t)sizeof(int64_t) == uids->count * (int64_t)sizeof(struct graph_list));
     for (int64_t i = 0; i < uids->count; i++) {
         const struct graph_list *d = (struct graph_list *)shapes->data + i, *s = (struct graph_list *)strides->data + i;
-        int64_t count = 1, last = 0;
+        static const int64_t none[MUDNN_DIMS];
+        const int64_t *const step = d->n == s->n ? s->v : none;
         DNN_BAD_UNLESS(d->n > 0);
-        for (int k = 0; k < d->n; k++) {
-            const int64_t step = d->n == s->n ? s->v[k] : 0;
-            DNN_BAD_UNLESS(d->v[k] > 0 && step >= 0);
-            if (d->v[k] >= most || step >= most || (count *= d->v[k]) >= most || (last += (d->v[k] - 1) * step) >= most)
-                return CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
-        }
+        for (int k = 0; k < d->n; k++)
+            DNN_BAD_UNLESS(d->v[k] > 0 && step[k] >= 0);
+        if (!mudnn_within(d->n, d->v, step))
+            return CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
         for (int64_t k = 0; k < i; k++)
             if (((int64_t *)uids->data)[i] == ((int64_t *)uids->data)[k])
                 return CUDNN_STATUS_BAD_PARAM_DUPLICATED_ENTRIES;

@@ -69,19 +69,17 @@ static bool is_sound(const struct graph_plan *p)
 {
     for (unsigned i = 0; i < p->tensors; i++) {
         const struct mudnn_tensor *t = &p->tensor[i].t;
-        int64_t count = 1, last = 0;
         if (p->tensor[i].ragged < -1 || p->tensor[i].ragged >= (int)p->tensors || t->n < 1 || t->n > MUDNN_DIMS ||
             (unsigned)p->tensor[i].place > GRAPH_CONSTANT || p->tensor[i].ragged_unit < 0 ||
-            p->tensor[i].ragged_unit >= (int64_t)1 << 40)
+            p->tensor[i].ragged_unit >= MUDNN_LIMIT)
             return false;
         if (t->vector != 1 && ((t->vector != 4 && t->vector != 32) || t->n < 3 || t->dim[1] % t->vector))
             return false;
-        for (int d = 0; d < t->n; d++) {
-            const int64_t most = (int64_t)1 << 40;
-            if (t->dim[d] < 1 || t->dim[d] >= most || t->stride[d] < 0 || t->stride[d] >= most ||
-                (count *= t->dim[d]) >= most || (last += (t->dim[d] - 1) * t->stride[d]) >= most)
+        for (int d = 0; d < t->n; d++)
+            if (t->dim[d] < 1 || t->stride[d] < 0)
                 return false;
-        }
+        if (!mudnn_within(t->n, t->dim, t->stride))
+            return false;
     }
     for (unsigned i = 0; i < p->nodes; i++) {
         const struct graph_node *n = &p->node[i];
