@@ -191,13 +191,13 @@ void *cumu_work_begin(const void *stream)
         free(s);
         s = NULL;
     }
-    if (s)
-        s->begun = cumu_trace_now();
     if (s && mu.muEventRecord(s->before, (MUstream)(uintptr_t)stream) != MUSA_SUCCESS) {
         (void)mu.muEventDestroy(s->before);
         free(s);
         s = NULL;
     }
+    if (s)
+        s->begun = cumu_trace_now(); /* what the event is put before has not begun yet */
     cumu_capture_restore(mode);
     return s;
 }

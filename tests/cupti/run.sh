@@ -27,6 +27,10 @@ for n in 11.8 12 13; do
 done
 check "beside a trace" 0 '^ok have all their records' -- "$cumu" trace --backend host -o "$tmp/trace" "$tmp/client.13" "$here/../devrt/first.ptx"
 check "which has its kernels" 0 'kernel add .* on the device' 'range "range"' -- grep -E 'kernel|range' "$tmp/trace"
+# Drawn settings, buffers, threads and calls against a model.
+"${CC:-cc}" -std=gnu11 -Wall -Wextra -I"$B/gen" -o "$tmp/drawn" "$here/drawn.c" "$lib/libcupti.so.12" \
+    "$lib/libcudart.so.12" "$lib/libcuda.so.1" "$lib/libnvtx3interop.so.1" -Wl,--allow-shlib-undefined -pthread
+passes "$cumu" run --backend host -- "$tmp/drawn" "${SEED:-1}"
 # Each allocation of our libraries fails once.
 complete() {
     grep -m1 '^not ok' "$tmp/out" || :

@@ -5,6 +5,7 @@
 #include "core/upper.h"
 #include "wraps.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,19 +238,57 @@ static void synchronized(const struct function *n, const struct cumu_frame *f, u
 
 /* ---- external numbers ----------------------------------------------------------------------------- */
 
-enum { EXTERNAL_KINDS = 6, EXTERNAL_DEPTH = 64 };
-static _Thread_local struct {
-    uint64_t id[EXTERNAL_DEPTH];
-    unsigned depth; /* may be more than is kept */
-} external[EXTERNAL_KINDS];
+enum { EXTERNAL_KINDS = 6, EXTERNAL_FEW = 8 };
+/* Of a thread. Profilers push one for each of a program's scopes, and programs nest as they like. */
+struct external {
+    struct external_stack {
+        uint64_t *id;
+        unsigned depth, capacity;
+    } kind[EXTERNAL_KINDS];
+};
+static pthread_key_t external_key;
+static bool external_usable;
+
+static void free_external(void *thread)
+{
+    struct external *e = thread;
+    for (unsigned k = 0; k < EXTERNAL_KINDS; k++)
+        free(e->kind[k].id);
+    free(e);
+}
+static void make_external_key(void) { external_usable = pthread_key_create(&external_key, free_external) == 0; }
+
+/* The thread's; NULL: it has none and, where they shall be made, there is no memory. */
+static struct external *external_of(bool make)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, make_external_key);
+    struct external *e = external_usable ? pthread_getspecific(external_key) : NULL;
+    if (e || !make || !external_usable)
+        return e;
+    e = calloc(1, sizeof *e);
+    if (e && pthread_setspecific(external_key, e) != 0) {
+        free(e);
+        return NULL;
+    }
+    return e;
+}
 
 int wrap_cuptiActivityPushExternalCorrelationId(int kind, uint64_t id)
 {
     if (kind <= 0 || kind >= EXTERNAL_KINDS)
         return CUPTI_ERROR_INVALID_PARAMETER;
-    if (external[kind].depth < EXTERNAL_DEPTH)
-        external[kind].id[external[kind].depth] = id;
-    external[kind].depth++;
+    struct external *e = external_of(true);
+    struct external_stack *s = e ? &e->kind[kind] : NULL;
+    if (s && s->depth == s->capacity) {
+        const unsigned capacity = s->capacity ? 2 * s->capacity : EXTERNAL_FEW;
+        uint64_t *more = realloc(s->id, capacity * sizeof *more);
+        if (more)
+            s->id = more, s->capacity = capacity;
+    }
+    if (!s || s->depth == s->capacity)
+        return CUPTI_ERROR_OUT_OF_MEMORY;
+    s->id[s->depth++] = id;
     return CUPTI_SUCCESS;
 }
 
@@ -257,23 +296,25 @@ int wrap_cuptiActivityPopExternalCorrelationId(int kind, uint64_t *last)
 {
     if (kind <= 0 || kind >= EXTERNAL_KINDS)
         return CUPTI_ERROR_INVALID_PARAMETER;
-    if (!external[kind].depth)
+    struct external *e = external_of(false);
+    if (!e || !e->kind[kind].depth)
         return CUPTI_ERROR_QUEUE_EMPTY;
-    unsigned at = --external[kind].depth;
+    const uint64_t id = e->kind[kind].id[--e->kind[kind].depth];
     if (last)
-        *last = external[kind].id[at < EXTERNAL_DEPTH ? at : EXTERNAL_DEPTH - 1];
+        *last = id;
     return CUPTI_SUCCESS;
 }
 
 static void write_external(uint32_t correlation)
 {
-    for (unsigned k = 1; k < EXTERNAL_KINDS; k++) {
-        unsigned n = external[k].depth < EXTERNAL_DEPTH ? external[k].depth : EXTERNAL_DEPTH;
+    const struct external *e = external_of(false);
+    for (unsigned k = 1; e && k < EXTERNAL_KINDS; k++) {
+        const unsigned n = e->kind[k].depth;
         if (!n)
             continue;
         struct cupti_external r = {.kind = KIND_EXTERNAL_CORRELATION,
                                    .external_kind = k,
-                                   .external = external[k].id[n - 1],
+                                   .external = e->kind[k].id[n - 1],
                                    .correlation = correlation};
         cumu_cupti_write(&r, sizeof r);
     }
