@@ -155,23 +155,26 @@ static void events(void)
 }
 
 /* As the headers of extensions ask: of memory, payloads, counters. What a function answers follows the module. */
-static void extensions(void)
+struct segment {
+    size_t id, count;
+    intptr_t *slots;
+};
+struct module {
+    uint16_t version, size, id, compatible;
+    size_t segments;
+    struct segment *segment;
+    void *export;
+    const void *info;
+};
+static int (*extension(void))(struct module *)
 {
-    struct segment {
-        size_t id, count;
-        intptr_t *slots;
-    };
-    struct module {
-        uint16_t version, size, id, compatible;
-        size_t segments;
-        struct segment *segment;
-        void *export;
-        const void *info;
-    };
     const char *path = getenv("NVTX_INJECTION64_PATH");
     void *lib = path ? dlopen(path, RTLD_NOW) : NULL;
-    int (*init)(struct module *) = lib ? (int (*)(struct module *))dlsym(lib, "InitializeInjectionNvtxExtension")
-                                       : NULL;
+    return lib ? (int (*)(struct module *))dlsym(lib, "InitializeInjectionNvtxExtension") : NULL;
+}
+static void extensions(void)
+{
+    int (*init)(struct module *) = extension();
     for (int id = 1; init && id < 5; id++) {
         intptr_t slots[64] = {0};
         struct segment s = {0, 63, slots};
@@ -189,6 +192,72 @@ static void extensions(void)
         m.size = 8;
         printf("short %d, beyond %d, none %d\n", init(&m), slots[7] != 0, init(NULL));
     }
+}
+
+/* Ranges that have structures of the program's for payloads, with and without a message among their members. */
+static void payloads(void)
+{
+    struct entry {
+        uint64_t flags, type;
+        const char *name, *description;
+        uint64_t detail, offset;
+        const void *semantics, *reserved;
+    } entries[] = {{.type = 3, .name = "number"}, {1 << 10, 75, "text", NULL, 0, 8, NULL, NULL}},
+      far[] = {{1 << 10, 75, "text", NULL, 0, UINT64_MAX, NULL, NULL}, {1 << 10, 75, "text", NULL, 0, 9, NULL, NULL}};
+    struct {
+        uint64_t fields;
+        const char *name;
+        uint64_t type, flags;
+        const struct entry *entries;
+        size_t count, size, alignment;
+        uint64_t id;
+    } named = {2 | 1 << 4 | 1 << 5, "schema", 1, 0, entries, 2, 16, 0, 0},
+      own = {2 | 1 << 8, "own", 1, 0, NULL, 0, 16, 0, 1 << 25}, wide = {1 << 4 | 1 << 5, NULL, 1, 0, far, 2, 16, 0, 0},
+      empty = {0};
+    struct {
+        int number;
+        const char *text;
+    } value = {7, "message of a payload"};
+    struct data {
+        uint64_t schema;
+        size_t size;
+        const void *at;
+    } d = {0, sizeof value, &value};
+    intptr_t f[8] = {0};
+    struct segment s = {0, 8, f};
+    struct module m = {3, sizeof m, 2, 0x0104, 1, &s, NULL, NULL};
+    int (*init)(struct module *) = extension();
+    if (!init || !init(&m))
+        return;
+    uint64_t (*schema)(void *, const void *) = (uint64_t(*)(void *, const void *))f[0];
+    uint64_t (*enumeration)(void *, const void *) = (uint64_t(*)(void *, const void *))f[1];
+    void (*mark)(void *, const void *, size_t) = (void (*)(void *, const void *, size_t))f[2];
+    int (*push)(void *, const void *, size_t) = (int (*)(void *, const void *, size_t))f[3];
+    int (*pop)(void *, const void *, size_t) = (int (*)(void *, const void *, size_t))f[4];
+    uint64_t (*start)(void *, const void *, size_t) = (uint64_t(*)(void *, const void *, size_t))f[5];
+    void (*end)(void *, uint64_t, const void *, size_t) = (void (*)(void *, uint64_t, const void *, size_t))f[6];
+    void *domain = CALL(make_p, NULL, core2[12], "payloads");
+    d.schema = schema(domain, &named);
+    printf("ids %d %d %d\n", d.schema >= (uint64_t)1 << 32, schema(domain, &own) == 1 << 25, schema(NULL, NULL) == 0);
+    say("push", push(domain, &d, 1));
+    d.at = NULL;
+    say("push", push(domain, &d, 1)); /* the schema's name */
+    d.at = &value, d.size = 12;
+    mark(domain, &d, 1); /* the same, as the message lies behind it */
+    d.schema = 1 << 25;
+    const uint64_t id = start(domain, &d, 1);
+    say("pop", pop(domain, &d, 1));
+    say("pop", pop(domain, NULL, 7));
+    say("pop", pop(domain, NULL, 0));
+    end(domain, id, &d, 1);
+    end(domain, id, NULL, 1);
+    end(NULL, 12345, &d, 0);
+    d.schema = schema(domain, &wide), d.size = sizeof value;
+    mark(domain, &d, 1);
+    d.schema = schema(&value, &empty);
+    mark(&value, &d, 1);
+    mark(NULL, NULL, 5);
+    printf("numbers %d %d\n", enumeration(domain, &named) > d.schema, enumeration(domain, NULL) == 0);
 }
 
 static void wrong(void)
@@ -242,6 +311,8 @@ int main(int argc, char **argv)
         wrong();
     } else if (strcmp(what, "extensions") == 0) {
         extensions();
+    } else if (strcmp(what, "payloads") == 0) {
+        payloads();
     } else {
         events();
     }

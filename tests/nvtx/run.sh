@@ -32,8 +32,13 @@ done
 check "not opted in" 0 '^nobody' 'push -2' -- env NVTX_INJECTION64_PATH="$B/lib/cumu/libcumu-core.so" "$tmp/client" headers
 NVTX_INJECTION64_PATH=/their/own check "what is set stays" 0 '^/their/own$' -- \
     $cumu run --backend host -- sh -c 'echo "$NVTX_INJECTION64_PATH"'
-check "extensions" 0 'gap: .*payloads by schemas are not shown' 'module 1: 0 short 0, beyond 0, none 0 module 2: 1 enabled 1, push -2 short 0, beyond 0, none 0 module 3: 1 ' -- \
+check "extensions" 0 'module 1: 0 short 0, beyond 0, none 0 module 2: 1 enabled 1, push -2 short 0, beyond 0, none 0 module 3: 1 ' -- \
     sh -c "$cumu run --backend host -- '$tmp/client' headers extensions 2>&1 | tr '\n' ' '"
+check "payloads" 0 '^ids 1 1 1' '^numbers 1 1' PASS -- $trace -o "$tmp/payloads" "$tmp/client" headers payloads
+cp "$tmp/out" "$tmp/log"
+check "payloads: depths" 0 'push 0 push 1 pop 1 pop 0 pop -1' -- sh -c "tr '\n' ' ' <'$tmp/log'"
+check "payloads: look like this" 0 'range "message of a payload" domain "payloads"' 'range "schema"' 'mark "schema"' 'range "own"' \
+    'mark "payload"' -- cat "$tmp/payloads"
 check "a filter" 0 '"registered"' -- $trace --filter 'nvtx:reg*' "$tmp/client" headers
 absent "leaves others out" plain
 check "a summary" 0 '^ranges' ' nvtx "registered"$' '^marks' ' nvtx "other thread"$' -- $trace --summary "$tmp/client" headers

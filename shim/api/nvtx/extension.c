@@ -4,33 +4,15 @@
  * module has no domains. */
 #include "api/nvtx/nvtx.h"
 #include "core/core.h"
-#include "core/log.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { MODULE_MEMORY = 1, MODULE_PAYLOAD = 2 };
-/* Numbers of functions of payloads. */
-enum { MARK = 2, PUSH, POP, START, END, IS_ENABLED };
+/* Numbers of functions of payloads. Those behind, of clocks, scopes and batches of events, stay the headers' own, which
+ * do nothing, as those of counters do. */
+enum { SCHEMA, ENUMERATION, MARK, PUSH, POP, START, END, IS_ENABLED };
 
-static void not_shown(void)
-{
-    static _Atomic bool said;
-    if (!atomic_exchange(&said, true))
-        cumu_gap("nvtx", "nvtxRangePushPayload", "ranges and marks of payloads by schemas are not shown");
-}
-static void payload_mark(void) { not_shown(); }
-static int payload_stack(void)
-{
-    not_shown();
-    return NVTX_NO_TRACKING;
-}
-static uint64_t payload_start(void)
-{
-    not_shown();
-    return 0;
-}
 /* A profiler may come later. */
 static uint8_t is_enabled(const void *domain)
 {
@@ -40,15 +22,14 @@ static uint8_t is_enabled(const void *domain)
 
 static void take_payloads(const struct nvtx_segment *s)
 {
+    typedef void (*function)(void);
     static const struct {
         size_t slot;
-        void (*function)(void);
-    } all[] = {{MARK, payload_mark},
-               {PUSH, (void (*)(void))payload_stack},
-               {POP, (void (*)(void))payload_stack},
-               {START, (void (*)(void))payload_start},
-               {END, payload_mark},
-               {IS_ENABLED, (void (*)(void))is_enabled}};
+        function function;
+    } all[] = {{SCHEMA, (function)cumu_nvtx_schema},     {ENUMERATION, (function)cumu_nvtx_enumeration},
+               {MARK, (function)cumu_nvtx_payload_mark}, {PUSH, (function)cumu_nvtx_payload_push},
+               {POP, (function)cumu_nvtx_payload_pop},   {START, (function)cumu_nvtx_payload_start},
+               {END, (function)cumu_nvtx_payload_end},   {IS_ENABLED, (function)is_enabled}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].slot < s->count)
             __atomic_store_n(&s->slots[all[i].slot], (intptr_t)all[i].function, __ATOMIC_RELEASE);

@@ -6,6 +6,7 @@
 #define CUMU_API_NVTX_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <wchar.h>
 
@@ -73,6 +74,15 @@ struct nvtx_marker {
 };
 void cumu_cupti_marker(const struct nvtx_marker *m);
 void cumu_cupti_lose_marker(void); /* counts one that there was no memory for */
+
+/* Payloads by schemas (payload.c), as the headers of NVTX's extension call them. */
+uint64_t cumu_nvtx_schema(const void *domain, const void *attributes);
+uint64_t cumu_nvtx_enumeration(const void *domain, const void *attributes);
+void cumu_nvtx_payload_mark(void *domain, const void *payloads, size_t count);
+int cumu_nvtx_payload_push(void *domain, const void *payloads, size_t count);
+int cumu_nvtx_payload_pop(void *domain, const void *payloads, size_t count);
+uint64_t cumu_nvtx_payload_start(void *domain, const void *payloads, size_t count);
+void cumu_nvtx_payload_end(void *domain, uint64_t id, const void *payloads, size_t count);
 
 /* Extensions of NVTX: slots of functions, which their headers call where they are set. */
 struct nvtx_segment {
