@@ -284,7 +284,8 @@ static void external(struct thread *t)
                                                                   : known ? CUPTI_ERROR_QUEUE_EMPTY
                                                                           : CUPTI_ERROR_INVALID_PARAMETER);
         EXPECT(!some || got == t->pushed[kind][t->depth[kind] - 1], "the number that was pushed last");
-        t->depth[kind] -= some;
+        if (some)
+            t->depth[kind]--;
     }
 }
 
