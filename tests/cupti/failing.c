@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../check.h"
+#include "cuda_enums.h"
 #include "cuda_functions.h"
 #include "user.h"
 
@@ -92,6 +93,29 @@ static bool find_range(const char *name, uint64_t *begun, uint64_t *ended)
     return *begun != 0;
 }
 
+/* Numbers that there was no memory for are refused, and the others are there. */
+enum { PUSHED = 20 };
+static uint64_t pushed[PUSHED];
+static unsigned pushes;
+static void push_numbers(void)
+{
+    for (uint64_t i = 0; i < PUSHED; i++) {
+        const int r = cuptiActivityPushExternalCorrelationId(3, 100 + i);
+        EXPECT(r == 0 || r == CUPTI_ERROR_OUT_OF_MEMORY, "a number is pushed: %d", r);
+        if (!r)
+            pushed[pushes++] = 100 + i;
+    }
+}
+static void pop_numbers(void)
+{
+    uint64_t id = 0;
+    while (pushes) {
+        OK(cuptiActivityPopExternalCorrelationId(3, &id));
+        EXPECT(id == pushed[--pushes], "the number that was pushed last");
+    }
+    IS(cuptiActivityPopExternalCorrelationId(3, &id), CUPTI_ERROR_QUEUE_EMPTY);
+}
+
 int main(void)
 {
     static const int kinds[] = {MEMCPY, MEMSET, CONCURRENT, DRIVER, RUNTIME, MARKER};
@@ -113,6 +137,7 @@ int main(void)
     DO(cuptiEnableDomain(1, me, 2));
     if (status)
         return printf("ok status %d at the start\n", status), 0;
+    push_numbers();
     nvtxRangePushA("outer");
     cuptiGetTimestamp(&inner_started);
     nvtxRangePushA("inner");
@@ -122,6 +147,7 @@ int main(void)
     cuptiGetTimestamp(&inner_popped);
     nvtxRangePop();
     nvtxRangeEnd(range);
+    pop_numbers();
     cudaDeviceSynchronize();
     cuptiActivityFlushAll(0);
     OK(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped));
