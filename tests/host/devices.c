@@ -330,6 +330,66 @@ static void processes(const char *self)
     MUST(muMemFree(pad));
 }
 
+static void slow_five(void *p)
+{
+    sleep_ms(30);
+    memset(p, 5, 64);
+}
+
+/* A copy on the default stream of one device, from or to the other's memory, is behind all work of both, and their
+ * later work behind it. */
+static void order_of_devices(MUcontext here, MUcontext there)
+{
+    static const char *const ways[] = {"muMemcpyDtoDAsync", "muMemcpyDtoD", "muMemcpyPeerAsync", "muMemcpy2DAsync",
+                                       "muMemcpyAsync"};
+    for (unsigned way = 0; way < sizeof ways / sizeof *ways; way++)
+        for (unsigned from = 0; from < 2; from++) {
+            MUdeviceptr a, b;
+            MUstream other, own;
+            unsigned char got[2] = {0, 0};
+            MUST(muCtxSetCurrent(there));
+            MUST(muMemAlloc_v2(&a, 64));
+            MUST(muMemsetD8_v2(a, 1, 64));
+            MUST(muStreamCreate(&other, 0));
+            MUST(muCtxSetCurrent(here));
+            MUST(muMemAlloc_v2(&b, 64));
+            MUST(muMemsetD8_v2(b, 2, 64));
+            MUST(muStreamCreate(&own, 0));
+            MUST(muCtxSynchronize());
+            const MUdeviceptr src = from ? b : a, dst = from ? a : b;
+            const MUcontext of[] = {from ? here : there, from ? there : here};
+            const MUSA_MEMCPY2D rows = {.srcMemoryType = MU_MEMORYTYPE_DEVICE,
+                                        .srcDevice = src,
+                                        .srcPitch = 8,
+                                        .dstMemoryType = MU_MEMORYTYPE_DEVICE,
+                                        .dstDevice = dst,
+                                        .dstPitch = 8,
+                                        .WidthInBytes = 8,
+                                        .Height = 8};
+            MUST(muLaunchHostFunc(from ? own : other, slow_five, at(src))); /* work of the source's device before, */
+            MUST(way == 0   ? muMemcpyDtoDAsync_v2(dst, src, 64, NULL)
+                 : way == 1 ? muMemcpyDtoD_v2(dst, src, 64)
+                 : way == 2 ? muMemcpyPeerAsync(dst, of[1], src, of[0], 64, NULL)
+                 : way == 3 ? muMemcpy2DAsync_v2(&rows, NULL)
+                            : muMemcpyAsync(dst, src, 64, NULL));
+            MUST(muCtxSetCurrent(there));
+            MUST(muMemsetD8Async(a, 9, 64, other)); /* and of the other device behind it */
+            MUST(muStreamSynchronize(other));
+            got[0] = *(unsigned char *)at(a);
+            MUST(muCtxSetCurrent(here));
+            MUST(muCtxSynchronize());
+            got[1] = *(unsigned char *)at(b);
+            check(got[0] == 9 && got[1] == 5, "%s on the default stream, %s: %u, %u", ways[way], from ? "away" : "here",
+                  got[0], got[1]);
+            MUST(muMemFree_v2(b));
+            MUST(muStreamDestroy_v2(own));
+            MUST(muCtxSetCurrent(there));
+            MUST(muMemFree_v2(a));
+            MUST(muStreamDestroy_v2(other));
+            MUST(muCtxSetCurrent(here));
+        }
+}
+
 int main(int argc, char **argv)
 {
     setenv("CUMU_HOST_MEMORY", "32M", 1);
@@ -347,6 +407,7 @@ int main(int argc, char **argv)
     MUST(muDevicePrimaryCtxRetain(&b, 1));
     MUST(muCtxSetCurrent(a));
     peers(a, b);
+    order_of_devices(a, b);
     names();
     processes(argv[0]);
     return check_end("host devices");

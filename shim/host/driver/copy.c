@@ -88,6 +88,40 @@ static void stage(struct copy *c)
     c->src_slice = pack.dst_slice;
 }
 
+/* The context whose device memory this is, if it is of another device than the stream's. */
+static MUcontext away(const void *p, MUstream s)
+{
+    struct host_range r;
+    if (!host_mem_find(p, &r) || !r.device || r.device == s->ctx->device)
+        return NULL;
+    MUcontext ctx = r.ctx ? r.ctx : r.device->primary;
+    return ctx->alive && ctx->legacy ? ctx : NULL;
+}
+
+/* A copy on the default stream from or to another device's memory begins when all that both devices have been given
+ * is done, and what they are given later begins when it is (programming guide, peer-to-peer memory copy): the other
+ * device's default stream has a point in front of it and one behind it. */
+static MUresult submit_beyond(MUstream s, const MUcontext beyond[2], const struct host_op *op, unsigned flags)
+{
+    struct host_work *before[2] = {NULL, NULL}, *it = NULL;
+    size_t n = 0;
+    MUresult r = MUSA_SUCCESS;
+    for (unsigned k = 0; k < 2 && !r; k++)
+        if (beyond[k] && !(r = host_submit(beyond[k]->legacy, NULL, NULL, 0, 0, &before[n])))
+            n++;
+    if (r)
+        op->drop(op->arg);
+    else
+        r = host_submit(s, op, before, n, flags, &it);
+    for (unsigned k = 0; k < 2 && !r; k++)
+        if (beyond[k])
+            r = host_submit(beyond[k]->legacy, NULL, &it, 1, 0, NULL);
+    for (size_t k = 0; k < n; k++)
+        host_work_unref(before[k]);
+    host_work_unref(it);
+    return r;
+}
+
 /* Copies as CUDA orders copies (its API synchronisation behaviour): from or to pageable memory the caller waits, but
  * for a small source, which is staged; within the device it does not. "Synchronous" forms wait unless both sides are
  * the device's. */
@@ -124,5 +158,12 @@ MUresult host_copy(const struct copy *c, MUstream stream, bool synchronous)
     /* A device copies within itself before the host can ask for anything else. The plain forms do so on the calling
      * thread if nothing is before them: programs count on it, with streams that do not wait for the default one. */
     struct host_op op = {run_copy, free, later, "copy", 0};
-    return host_submit(s, &op, NULL, 0, synchronous || total <= SMALL ? HOST_INLINE : 0, NULL);
+    const unsigned flags = synchronous || total <= SMALL ? HOST_INLINE : 0;
+    MUcontext beyond[2] = {NULL, NULL};
+    if (s->legacy && c->src_place == COPY_DEVICE && c->dst_place == COPY_DEVICE) {
+        beyond[0] = away(c->src, s);
+        beyond[1] = away(c->dst, s);
+        beyond[1] = beyond[1] == beyond[0] ? NULL : beyond[1];
+    }
+    return beyond[0] || beyond[1] ? submit_beyond(s, beyond, &op, flags) : host_submit(s, &op, NULL, 0, flags, NULL);
 }
