@@ -147,6 +147,20 @@ static uint32_t rounds_behind_lock_want(uint32_t i)
     return 3 * (48 + 24) + 96;
 }
 
+/* Each round's branch lets one lane go; behind the loop they are all there, and half of them wait for the others. */
+static const char gathered[] = KERNEL(
+    SHARED("16") "mov.u32 %r2, 0; st.shared.u32 [sm], %r2;\n"
+                 "L: setp.eq.u32 %p1, %r1, %r2; @%p1 bra X; add.u32 %r2, %r2, 1; bra L;\n"
+                 "X: and.b32 %r3, %r1, 1; setp.eq.u32 %p2, %r3, 0; @%p2 bra S;\n"
+                 "W: ld.volatile.shared.u32 %r4, [sm]; setp.eq.u32 %p3, %r4, 0; @%p3 bra W; bra E;\n"
+                 "S: mov.u32 %r4, 7; st.volatile.shared.u32 [sm], %r4;\n"
+                 "E: ld.volatile.shared.u32 %r5, [sm]; " STORE("%r5"));
+static uint32_t gathered_want(uint32_t i)
+{
+    (void)i;
+    return 7;
+}
+
 /* two warps wait for ever at different barriers */
 static const char stuck[] = KERNEL(
     "setp.ge.u32 %p1, %r1, 32; @%p1 bra B; bar.sync 1; bra E; B: bar.sync 2; E: " STORE("%r1"));
@@ -200,6 +214,7 @@ int main(void)
     expect("spin lock with nanosleep", lock_inside, 2, 96, lock_want);
     expect("rounds that begin with a barrier and take a lock", lock_rounds, 1, 96, lock_rounds_want);
     expect("rounds that end with a barrier, behind a lock", rounds_behind_lock, 1, 96, rounds_behind_lock_want);
+    expect("lanes that leave a loop one by one and wait for each other", gathered, 1, 32, gathered_want);
     expect_fault("barriers that never complete", stuck, 1, 64, T0_FAULT_DEADLOCK, 0, 0, 0);
     cooperative();
     return t0t_done();

@@ -157,12 +157,14 @@ static bool picks_one(const struct ptx_func *f, uint32_t from, uint32_t to)
     return single(f, f->instr_src[last][5], ((uint32_t)b->succ[0] == to) != branch->guard_neg, STEPS);
 }
 
+/* Behind a loop that a branch of it lets one lane leave in each round there are many. */
 bool t1_one_lane(const struct t1_emit *e, uint32_t block)
 {
     const struct ptx_func *f = e->f;
     for (int32_t b = (int32_t)block; b > 0; b = f->block[b].idom) {
         int32_t from = f->block[b].idom;
         if (from >= 0 && f->block[b].npred == 1 && f->block[b].pred[0] == from &&
+            (f->block[from].loop_header < 0 || ptx_in_loop(f, (int32_t)block, f->block[from].loop_header)) &&
             picks_one(f, (uint32_t)from, (uint32_t)b))
             return true;
     }
