@@ -13,6 +13,7 @@ enum { GROUP = 16, MOST = 2000 };
 static char source[64], output[64];
 
 /* Settings as a kernel with everything has them. */
+static int parts; /* of the block wait at a barrier of the kernel */
 static const char settings[] = "#define T1_VERSION 0u\n#define T1_SHAPE 0\n#define T1_FIBRES 1\n#define T1_CLUSTERS 1\n"
                                "#define T1_DYNAMIC 0u\n#define T1_STACK 65536\n"
                                "#define T1_KERNEL static __attribute__((noinline)) void\n";
@@ -21,15 +22,19 @@ static bool compile(enum t1_isa isa, unsigned watched, const char *flags, const 
                     const char *use)
 {
     const char *cc = getenv("CC");
-    char command[2048];
+    char command[2048], isa_flags[1024];
+    (void)snprintf(isa_flags, sizeof isa_flags, "%s ", t1_isa_flags(isa));
+    char *quiet = strstr(isa_flags, " -w "); /* with it nothing is an error that is a warning */
+    if (quiet)
+        memset(quiet, ' ', 3);
     FILE *f = fopen(source, "w");
     if (!f)
         return false;
-    bool good = fprintf(f, "%s#define T1_WATCHED %u\n", settings, watched) > 0 && fwrite(text, 1, size, f) == size &&
-                fputs(use, f) >= 0;
+    bool good = fprintf(f, "%s#define T1_PARTS %d\n#define T1_WATCHED %u\n", settings, parts, watched) > 0 &&
+                fwrite(text, 1, size, f) == size && fputs(use, f) >= 0;
     good = !fclose(f) && good;
     (void)snprintf(command, sizeof command, "%s %s -Werror=implicit-function-declaration %s -o %s %s",
-                   cc && *cc ? cc : "cc", t1_isa_flags(isa), flags, output, source);
+                   cc && *cc ? cc : "cc", isa_flags, flags, output, source);
     return good && system(command) == 0;
 }
 
@@ -85,6 +90,18 @@ int main(void)
         }
         for (unsigned j = 0; j < count; j++)
             free(name[j]);
+        static const char kernel[] =
+            "#define T1_NAME name\nstruct t1_args { int none; };\n"
+            "static struct t1_args t1_args_of(const uint8_t *p) { (void)p; return (struct t1_args){0}; }\n"
+            "T1_KERNEL kernel(struct t1_block *b, const struct t1_block *g, const struct t1_args *a, uint32_t w, "
+            "uint32_t live) { t1_bar(b, 0, live); }\nT1_MAIN(kernel)\n";
+        for (parts = 1; parts >= 0; parts--) {
+            struct ptx_text text = cut(kernel, false);
+            check(compile(isa, watched, "-fsyntax-only", text.p, text.n, kernel),
+                  "isa %d, watched %u, parts %d: a kernel", (int)isa, watched, parts);
+            free(text.p);
+        }
+        parts = 0;
     }
     unlink(source);
     unlink(output);

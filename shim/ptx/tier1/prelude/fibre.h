@@ -187,6 +187,7 @@ static __attribute__((noinline, unused)) void t1_part_leave(struct t1_block *b, 
     if (r->live && r->waiting == r->live)
         t1_deadlock(b);
 }
+#define T1_PART_LEAVE(b, self) t1_part_leave(b, self)
 T1_INLINE void t1_bar(struct t1_block *b, uint32_t id, uint32_t live) { t1_part(b, id, 0, ~0u, live, 1, 0, 0); }
 /* The four warps of a group, or what the block has of them. */
 T1_INLINE void t1_bar_group(struct t1_block *b, uint32_t warp, uint32_t live)
@@ -206,6 +207,7 @@ T1_BAR_RED(popc, b->current->red[0])
 T1_BAR_RED(or, b->current->red[1] != 0)
 T1_BAR_RED(and, b->current->red[2] == 0)
 #else
+#define T1_PART_LEAVE(b, self) (void)0
 T1_INLINE void t1_bar(struct t1_block *b, uint32_t id, uint32_t live)
 {
     (void)id, (void)live;
@@ -363,8 +365,7 @@ T1_INLINE void t1_next_block(struct t1_block *b)
         self->next->prev = self->prev; \
         self->prev->next = self->next; \
         struct t1_fibre *to = --r->live ? self->next : r->home; \
-        if (T1_PARTS) \
-            t1_part_leave(b, self); \
+        T1_PART_LEAVE(b, self); \
         if (r->live && r->arrived == r->live) { \
             if (T1_CLUSTERS) \
                 b->cluster_barrier->waiting -= r->live; \
