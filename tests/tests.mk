@@ -196,10 +196,11 @@ check-programs: all $(call wanted,$(TEST_PROG) $(FUZZ_PROG)) $(call of,device,$(
 check-run: check-programs
 	$QB=$B CC="$(CC)" sh tests/run $B/test-logs $(call selected,$(TESTS))
 
-# What may depend on the compiler, by clang, in the build that `make lint` makes; and what the assembly does, by its
-# twins in C: calls that are passed on, stacks that are switched.
+# What may depend on the compiler, by clang, in the build that `make lint` makes (of mccl the programs; its script, which
+# waits for processes, runs in the plain build); and what the assembly does, by its twins in C: calls that are passed on,
+# stacks that are switched.
 CLANG_TESTS := $(addprefix tests/,unit fatbin ptxfront/ptxfront ptx/ tier0 tier1/barriers tier1/side_by_side kernel host runtime \
-               mccl snippets)
+               snippets) clang/tests/mccl/
 NOASM_TESTS := $(addprefix tests/,snippets kernel tier0/barriers tier0/progress tier1/barriers host-launch progress process e2e)
 .PHONY: check-clang check-noasm
 check-clang: fixtures $(TORCH_BRIDGES)
