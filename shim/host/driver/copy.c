@@ -160,7 +160,7 @@ MUresult host_copy(const struct copy *c, MUstream stream, bool synchronous)
     struct host_op op = {run_copy, free, later, "copy", 0};
     const unsigned flags = synchronous || total <= SMALL ? HOST_INLINE : 0;
     MUcontext beyond[2] = {NULL, NULL};
-    if (s->legacy && c->src_place == COPY_DEVICE && c->dst_place == COPY_DEVICE) {
+    if (s->legacy && host_device_count() > 1 && c->src_place == COPY_DEVICE && c->dst_place == COPY_DEVICE) {
         beyond[0] = away(c->src, s);
         beyond[1] = away(c->dst, s);
         beyond[1] = beyond[1] == beyond[0] ? NULL : beyond[1];

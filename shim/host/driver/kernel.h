@@ -101,6 +101,8 @@ MUresult host_cluster_set_attribute(MUfunction f, MUfunction_attribute attr, int
 
 /* Blocks of f that one multiprocessor holds at once; 0 if not even one fits. */
 int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared);
+/* Blocks of f that its device holds at once. */
+uint64_t host_resident(MUfunction f, unsigned threads, size_t dynamic_shared);
 /* Blocks of f that the largest devices hold at once, however few CPUs there are; at least 1. */
 uint64_t host_resident_most(MUfunction f, unsigned threads, size_t dynamic_shared);
 

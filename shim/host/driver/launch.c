@@ -46,18 +46,12 @@ static uint64_t clock_ns(clockid_t clock)
 
 uint64_t host_clock_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 
-/* Blocks that the device holds at once. */
-static uint64_t resident(MUfunction f, const struct host_device *d, const uint32_t block[3], uint32_t shared)
-{
-    return (uint64_t)host_occupancy(f, block[0] * block[1] * block[2], shared) * (uint64_t)host_multiprocessors(d);
-}
-
 /* Whether a grid gets the memory that grid-wide barriers count in. Programs launch kernels that have them in the
  * ordinary way, too (CuPy's jit by `cg.sync(grid)`), which works where the device holds all blocks at once. */
-static bool has_barrier(MUfunction f, const struct host_device *d, const struct t0_grid *g)
+static bool has_barrier(MUfunction f, const struct t0_grid *g, uint64_t blocks)
 {
-    return g->cooperative || (f->info.uses_grid_sync && (uint64_t)g->grid[0] * g->grid[1] * g->grid[2] <=
-                                                            resident(f, d, g->block, g->dynamic_shared));
+    return g->cooperative || (f->info.uses_grid_sync &&
+                              blocks <= host_resident(f, g->block[0] * g->block[1] * g->block[2], g->dynamic_shared));
 }
 
 /* Runs a grid when its turn on the stream comes. Short grids, by the time that blocks of this kernel took before,
@@ -67,7 +61,7 @@ MUresult host_grid_perform(MUfunction f, MUcontext ctx, struct t0_grid *g, const
     struct host_device *device = ctx->device;
     uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
     void *workspace = NULL;
-    if (has_barrier(f, device, g)) {
+    if (has_barrier(f, g, blocks)) {
         workspace = host_mem_alloc(device, WORKSPACE, 512);
         if (!workspace)
             return MUSA_ERROR_OUT_OF_MEMORY;
@@ -175,10 +169,10 @@ static MUresult check_shape(MUfunction f, const struct host_device *d, const uin
     return MUSA_SUCCESS;
 }
 
-static MUresult check_cooperative(MUfunction f, const struct host_device *d, const uint32_t grid[3],
-                                  const uint32_t block[3], unsigned shared)
+static MUresult check_cooperative(MUfunction f, const uint32_t grid[3], const uint32_t block[3], unsigned shared)
 {
-    const uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2], most = resident(f, d, block, shared);
+    const uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+    const uint64_t most = host_resident(f, block[0] * block[1] * block[2], shared);
     if (blocks <= most)
         return MUSA_SUCCESS;
     if (host_config()->check_tools & T0_SYNCCHECK) {
@@ -242,7 +236,7 @@ MUresult host_kernel_check(const struct host_kernel_launch *k)
     MUresult r = host_cluster_of(k, grid, cluster), shape = check_shape(k->f, d, grid, k->block, k->shared);
     if (shape || r)
         return shape ? shape : r;
-    return k->cooperative ? check_cooperative(k->f, d, grid, k->block, k->shared) : MUSA_SUCCESS;
+    return k->cooperative ? check_cooperative(k->f, grid, k->block, k->shared) : MUSA_SUCCESS;
 }
 
 /* A multiple of the alignment; 16 bytes of slack for vector loads at the end of the buffer. */

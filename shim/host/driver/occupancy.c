@@ -38,6 +38,12 @@ int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared)
     return (int)fit;
 }
 
+uint64_t host_resident(MUfunction f, unsigned threads, size_t dynamic_shared)
+{
+    return (uint64_t)host_occupancy(f, threads, dynamic_shared) *
+           (uint64_t)host_multiprocessors(f->module->ctx->device);
+}
+
 /* How many registers a device's compiler would give is not known, so they do not limit it. */
 uint64_t host_resident_most(MUfunction f, unsigned threads, size_t dynamic_shared)
 {

@@ -153,7 +153,7 @@ static void find_limits(struct crew *c)
     const struct job *j = c->job;
     const struct t0_grid *g = j->grid;
     const uint32_t size = t0_cluster_size(g), threads = g->block[0] * g->block[1] * g->block[2];
-    const uint64_t promised = (uint64_t)host_occupancy(j->f, threads, g->dynamic_shared) * g->nsm;
+    const uint64_t promised = host_resident(j->f, threads, g->dynamic_shared);
     c->share = (lesser(promised, j->count) / size + j->threads - 1) / j->threads;
     c->share += !c->share;
     c->most = lesser(host_resident_most(j->f, threads, g->dynamic_shared), j->count) / size;
