@@ -19,6 +19,7 @@
 #ifndef T1_STACK
 #define T1_STACK 65536
 #endif
+#define T1_BARRIERS 25 /* as T0_BARRIERS */
 /* A barrier of a kernel that has some of part of a block (T1_PARTS), as struct t0_barrier. */
 struct t1_part {
     uint32_t here[32]; /* by warp: its lanes that have arrived in this phase */
@@ -32,7 +33,7 @@ struct t1_ring {
     uint32_t waiting;      /* of T1_PARTS: warps that wait at a barrier of the block */
     struct t1_fibre *home; /* where the block was started from */
     struct t1_fibre *fibre;
-    struct t1_part part[T1_PARTS ? 25 : 1]; /* T0_BARRIERS */
+    struct t1_part part[T1_PARTS ? T1_BARRIERS : 1];
 };
 struct t1_fibre {
     void *sp; /* first: the switch relies on it */
@@ -145,7 +146,7 @@ static __attribute__((noinline, unused)) void t1_part(struct t1_block *b, uint32
 {
     struct t1_fibre *self = b->current;
     struct t1_ring *r = self->ring;
-    struct t1_part *p = &r->part[id %= 25];
+    struct t1_part *p = &r->part[id %= T1_BARRIERS];
     T1_COMPILER_FENCE();
     if (T1_UNLIKELY(p->in_use && p->here[self->warp] & m) && self->next != self)
         t1_next(b);
@@ -181,7 +182,7 @@ static __attribute__((noinline, unused)) void t1_part_leave(struct t1_block *b, 
 {
     struct t1_ring *r = self->ring;
     self->dead = ~0u;
-    for (uint32_t id = 0; id < 25; id++)
+    for (uint32_t id = 0; id < T1_BARRIERS; id++)
         if (r->part[id].in_use && t1_part_complete(b, &r->part[id]))
             t1_part_release(b, id);
     if (r->live && r->waiting == r->live)
