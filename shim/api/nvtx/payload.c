@@ -35,7 +35,7 @@ enum { TYPE_STRING = 75, TYPE_REGISTERED = 80 };
 #define FIRST_ID ((uint64_t)1 << 32) /* of those that are not the program's */
 
 struct schema {
-    struct {
+    struct key {
         const void *domain;
         uint64_t id;
     } key;
@@ -100,10 +100,7 @@ static struct nvtx_attributes event_of(const void *domain, const void *payloads,
     struct nvtx_attributes a = {.size = sizeof a, .message_type = NVTX_MESSAGE_ASCII, .message = "payload"};
     bool named = false;
     for (size_t i = 0; d && i < count; i++) {
-        const struct {
-            const void *domain;
-            uint64_t id;
-        } key = {domain, d[i].schema};
+        const struct key key = {domain, d[i].schema};
         struct schema *s = NULL, found = {.message = SIZE_MAX};
         hmap_lock(&schemas);
         HASH_FIND(hh, schemas.head, &key, sizeof key, s);
