@@ -159,7 +159,7 @@ static void work_poll(void)
 
 static void work_flush(void)
 {
-    if (getpid() != owner || CUMU_ASK(profile_inside, false))
+    if (!atomic_load_explicit(&count, memory_order_relaxed) || getpid() != owner || CUMU_ASK(profile_inside, false))
         return;
     while (atomic_flag_test_and_set(&polling))
         (void)sched_yield();
@@ -169,9 +169,19 @@ static void work_flush(void)
 
 static void at_exit(void) { poll(true); }
 
+/* A child of a process that had no work yet is an owner as well. */
+static void in_child(void)
+{
+    if (atomic_load_explicit(&count, memory_order_relaxed))
+        return;
+    owner = getpid();
+    atomic_flag_clear(&polling);
+}
+
 static void work_init(void)
 {
     owner = getpid();
+    (void)pthread_atfork(NULL, NULL, in_child);
     atomic_fetch_add(&cumu_captures, 1); /* launches look up from now on */
     (void)atexit(at_exit);
 }

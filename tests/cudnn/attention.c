@@ -166,10 +166,12 @@ static void unified(int type, bool lengths, bool paged, bool packed)
         drop(&kc), drop(&vc), drop(&kt), drop(&vt);
 }
 
-/* Dropout, whose mask the operation writes: each of it is 0 or 1, in the given share, and what stays is scaled. */
-static void dropped(int type)
+/* Dropout, whose mask the operation writes: each of it is 0 or 1, in the given share, and what stays is scaled.
+ * `paged`: keys and values lie in pages, of which the last need not be full, as the mask alone says. */
+static void dropped(int type, bool paged)
 {
     struct problem p = random_problem(type, false);
+    struct tensor kt, vt, kc, vc;
     float scale = (float)p.scale, rate = 0.25f * (float)(1 + upto(3));
     int64_t seeds[] = {2026, upto(1000)};
     struct tensor mask = make(F32, 4, (int[]){p.s.b, p.s.h, p.s.q, p.s.k}, 0, false, false);
@@ -177,9 +179,15 @@ static void dropped(int type)
     float *kept = calloc((size_t)count(&mask), sizeof *kept);
     desc d = create(KIND(OPERATION_SDPA_FWD));
     p.biased = p.causal = false;
+    if (paged) {
+        const int page = 1 + upto(5);
+        kc = in_pages(&p.k, page, &kt), vc = in_pages(&p.v, page, &vt);
+        set_desc(d, A(OPERATION_SDPA_FWD_PAGE_TABLE_KDESC), of(&kt, 11));
+        set_desc(d, A(OPERATION_SDPA_FWD_PAGE_TABLE_VDESC), of(&vt, 12));
+    }
     set_desc(d, A(OPERATION_SDPA_FWD_QDESC), of(&p.q, 1));
-    set_desc(d, A(OPERATION_SDPA_FWD_KDESC), of(&p.k, 2));
-    set_desc(d, A(OPERATION_SDPA_FWD_VDESC), of(&p.v, 3));
+    set_desc(d, A(OPERATION_SDPA_FWD_KDESC), of(paged ? &kc : &p.k, 2));
+    set_desc(d, A(OPERATION_SDPA_FWD_VDESC), of(paged ? &vc : &p.v, 3));
     set_desc(d, A(OPERATION_SDPA_FWD_ODESC), of(&p.o, 4));
     set_desc(d, A(OPERATION_SDPA_FWD_SCALEDESC), scalar_of(6, F32, 4));
     set(d, A(OPERATION_SDPA_FWD_DROPOUT_PROBABILITY), TYPE(FLOAT), 1, &rate);
@@ -187,8 +195,10 @@ static void dropped(int type)
     set_desc(d, A(OPERATION_SDPA_FWD_DROPOUT_OFFSET_DESC), scalar_of(8, I64, 4));
     set_desc(d, A(OPERATION_SDPA_FWD_DROPOUT_RNG_DUMP_DESC), of(&mask, 9));
     OK(finalize(d));
-    void *at[] = {p.q.at, p.k.at, p.v.at, p.o.at, &scale, &seeds[0], &seeds[1], mask.at};
-    if (run_graph(1, &d, 8, (int64_t[]){1, 2, 3, 4, 6, 7, 8, 9}, at)) {
+    void *at[] = {p.q.at, p.k.at, p.v.at, p.o.at, &scale, &seeds[0], &seeds[1], mask.at, NULL, NULL};
+    if (paged)
+        at[1] = kc.at, at[2] = vc.at, at[8] = kt.at, at[9] = vt.at;
+    if (run_graph(1, &d, paged ? 10 : 8, (int64_t[]){1, 2, 3, 4, 6, 7, 8, 9, 11, 12}, at)) {
         double stats, ones = 0, n = count(&mask);
         OK(cudaMemcpy(kept, mask.at, (size_t)n * sizeof *kept, 2));
         for (int i = 0; i < p.s.b * p.s.h * p.s.q; i++) {
@@ -214,6 +224,8 @@ static void dropped(int type)
     free(o), free(row), free(kept);
     drop_problem(&p);
     drop(&mask);
+    if (paged)
+        drop(&kc), drop(&vc), drop(&kt), drop(&vt);
 }
 
 /* The pieces: products, masks by comparing indices, and softmax by reductions. */
@@ -281,14 +293,15 @@ int main(void)
     for (int i = 0; i < 45; i++)
         unified(types[i % 3], true, i % 3 == 1, true);
     for (int i = 0; i < 30; i++)
-        dropped(types[i % 3]);
+        dropped(types[i % 3], i & 1);
     for (int i = 0; i < 45; i++)
         composite(types[i % 3]);
     large = true;
     for (int i = 0; i < 3; i++) {
         unified(types[i], i > 0, false, i == 2);
         unified(types[i], i > 0, true, i == 1);
-        dropped(types[i]);
+        dropped(types[i], false);
+        dropped(types[i], true);
         composite(types[i]);
     }
     OK(cudnnDestroy(handle));

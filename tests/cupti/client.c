@@ -1,11 +1,13 @@
 /* A user of CUPTI beside a small CUDA program, with prototypes of our own from its documentation: records and callbacks
  * of all that the program does, then what is wrong. A line `ok` or `not ok` for each check. */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include "cuda_enums.h"
@@ -63,6 +65,7 @@ static unsigned count;
 static size_t buffer_size = BUFFER, buffer_most, misalign;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned requests, completions;
+static void *module, *function;
 
 static void requested(uint8_t **buffer, size_t *size, size_t *most)
 {
@@ -71,7 +74,8 @@ static void requested(uint8_t **buffer, size_t *size, size_t *most)
     *size = buffer_size;
     *most = buffer_most;
     *buffer = buffer_size ? (uint8_t *)malloc(buffer_size + misalign) + misalign : NULL;
-    (void)cudaGetDevice(&device); /* a program's functions may call CUDA */
+    if (module)
+        (void)cudaGetDevice(&device); /* a program's functions may call CUDA */
 }
 
 static void completed(void *context, uint32_t id, uint8_t *buffer, size_t size, size_t valid)
@@ -119,8 +123,6 @@ enum {
     EXTERNAL
 };
 enum { CBID_LAUNCH = 307, CBID_MEMCPY = 31, CBID_MEMCPY_ASYNC = 41, CBID_MEMSET_ASYNC = 51, CBID_MALLOC = 20 };
-
-static void *module, *function;
 
 static bool work(stream s)
 {
@@ -505,13 +507,53 @@ static void check_nested(const char *path)
     cuModuleUnload(m);
 }
 
+/* The thread of the last mark in the records. */
+static uint32_t marked_thread(void)
+{
+    const union record *last = NULL;
+    nvtxMarkA("who");
+    cuptiActivityFlushAll(1);
+    for (unsigned n = 0; find(MARKER, n); n++)
+        last = find(MARKER, n);
+    return last ? last->word[7] : 0;
+}
+
+static int load(void) { return cuModuleLoadData(&module, ptx) || cuModuleGetFunction(&function, module, "add"); }
+
+/* A child that is forked before CUDA is used has a thread, and records, of its own. */
+static void check_forked(void)
+{
+    int status = -1;
+    CODE(cuptiActivityRegisterCallbacks(requested, completed), CUPTI_SUCCESS);
+    CODE(cuptiActivityEnable(MARKER), CUPTI_SUCCESS);
+    CODE(cuptiActivityEnable(CONCURRENT), CUPTI_SUCCESS);
+    CODE(cuptiSetThreadIdType(1), CUPTI_SUCCESS);
+    OK("a mark has the system's thread", marked_thread() == (uint32_t)gettid());
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        OK("a forked child's mark has its own", marked_thread() == (uint32_t)gettid());
+        OK("its program's result", cudaFree(NULL) == 0 && load() == 0 && work(NULL));
+        cuptiActivityFlushAll(1);
+        OK("its kernel", find(CONCURRENT, 0) && !find(CONCURRENT, 1));
+        fflush(stdout);
+        _exit(bad);
+    }
+    OK("the child's is right", waitpid(child, &status, 0) == child && status == 0);
+    OK("the parent's mark still has its own", marked_thread() == (uint32_t)gettid());
+}
+
 int main(int argc, char **argv)
 {
     uint32_t version = 0;
     void *p;
+    if (argc > 1 && strcmp(argv[1], "forked") == 0) {
+        check_forked();
+        return bad != 0;
+    }
     cudaMalloc(&p, 4);
     cudaFree(p);
-    if (cuModuleLoadData(&module, ptx) != 0 || cuModuleGetFunction(&function, module, "add") != 0)
+    if (load() != 0)
         return 1;
     OK("a version", cuptiGetVersion(&version) == 0 && version == VERSION);
     CODE(cuptiActivityFlushAll(0), CUPTI_ERROR_INVALID_OPERATION);

@@ -25,7 +25,10 @@ for n in 11.8 12 13; do
         bad=1
     fi
 done
+passes "$cumu" run --backend host -- "$tmp/client.12" forked
 check "beside a trace" 0 '^ok have all their records' -- "$cumu" trace --backend host -o "$tmp/trace" "$tmp/client.13" "$here/../devrt/first.ptx"
+check "a child's alone" 0 "^ok the child's is right" -- "$cumu" trace --backend host -o "$tmp/forked" "$tmp/client.12" forked
+check "of which a trace has the kernel" 0 'kernel add .* on the device' -- grep kernel "$tmp/forked"
 check "which has its kernels" 0 'kernel add .* on the device' 'range "range"' -- grep -E 'kernel|range' "$tmp/trace"
 # Drawn settings, buffers, threads and calls against a model.
 "${CC:-cc}" -std=gnu11 -Wall -Wextra -I"$B/gen" -o "$tmp/drawn" "$here/drawn.c" "$lib/libcupti.so.12" \

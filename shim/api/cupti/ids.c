@@ -98,14 +98,22 @@ uint32_t cumu_cupti_stream(const void *stream)
     return number(stream, 1, NULL).id;
 }
 
+/* What the system calls a thread is asked for once, and again in the child of a fork, whose thread has another. */
+static _Thread_local uint32_t kept_thread;
+static bool keeps_threads; /* written before thread_kind */
+static pthread_once_t forks_heard = PTHREAD_ONCE_INIT;
+
+static void forget_thread(void) { kept_thread = 0; }
+
+static void hear_forks(void) { keeps_threads = pthread_atfork(NULL, NULL, forget_thread) == 0; }
+
 uint32_t cumu_cupti_thread(void)
 {
-    static _Thread_local uint32_t system;
-    if (!atomic_load_explicit(&thread_kind, memory_order_relaxed))
+    if (!atomic_load_explicit(&thread_kind, memory_order_acquire))
         return (uint32_t)pthread_self();
-    if (!system)
-        system = (uint32_t)syscall(SYS_gettid);
-    return system;
+    if (!kept_thread || !keeps_threads)
+        kept_thread = (uint32_t)syscall(SYS_gettid);
+    return kept_thread;
 }
 
 /* ---- clocks ----------------------------------------------------------------------------------- */
@@ -248,6 +256,7 @@ int wrap_cuptiSetThreadIdType(int kind)
 {
     if (kind != 0 && kind != 1)
         return CUPTI_ERROR_NOT_SUPPORTED;
+    (void)pthread_once(&forks_heard, hear_forks);
     atomic_store(&thread_kind, kind);
     return CUPTI_SUCCESS;
 }

@@ -251,7 +251,12 @@ int graph_lower_attention(struct graph_plan *p, const struct graph_body *operati
         return l.status;
     if (graph_find(operation, CUDNN_ATTR_OPERATION_SDPA_FWD_BLOCK_MASK_DESC))
         return CUDNN_STATUS_NOT_SUPPORTED;
-    const int64_t keys = p->overrides ? 0 : count_keys(operation);
+    const int mask = tensor_of(&l, CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_RNG_DUMP_DESC);
+    if (l.status)
+        return l.status;
+    int64_t keys = p->overrides ? 0 : count_keys(operation);
+    if (!keys && mask >= 0 && p->tensor[mask].t.n == 4) /* dropout's mask says it, too */
+        keys = p->tensor[mask].t.dim[3];
     k = k_pages >= 0 ? gather_pages(&l, k, k_pages, columns, keys, true) : transposed(&l, k);
     v = v_pages >= 0 ? gather_pages(&l, v, v_pages, columns, keys, false) : v;
     if (l.status)
