@@ -167,6 +167,39 @@ static void ex(int kind, int form)
         cudaFree(sa_at), cudaFree(sb_at);
 }
 
+/* Sums in f32 of narrow numbers are made in the order of k, as those of mma are: to the last bit. */
+static void in_order(int type)
+{
+    int m = upto(80) + 1, n = upto(2) ? upto(60) + 1 : 1, k = upto(900) + 100, ta = upto(2), tb = upto(2);
+    int lda = (ta ? k : m) + upto(3), ldb = (tb ? n : k) + upto(3);
+    size_t sa = (size_t)lda * (size_t)(ta ? m : k), sb = (size_t)ldb * (size_t)(tb ? k : n);
+    size_t sc = (size_t)m * (size_t)n;
+    char *a = malloc(4 * sa), *b = malloc(4 * sb);
+    float *c = malloc(sizeof *c * sc), one = 1, zero = 0;
+    for (size_t i = 0; i < sa; i++)
+        put(a, type, i, unit());
+    for (size_t i = 0; i < sb; i++)
+        put(b, type, i, unit());
+    char *da = device(a, 4 * sa), *db = device(b, 4 * sb);
+    float *dc = device(c, sizeof *c * sc);
+    ((int (*)(void *, int))symbol("cublasSetPointerMode_v2"))(handle, 0);
+    OK(((ex_f *)symbol("cublasGemmEx"))(handle, ta, tb, m, n, k, &one, da, type, lda, db, type, ldb, &zero, dc, F32, m,
+                                        68, -1));
+    cudaMemcpy(c, dc, sizeof *c * sc, 2);
+    size_t wrong = 0;
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) {
+            float sum = 0;
+            for (int x = 0; x < k; x++)
+                sum = (float)(sum + get(a, type, (size_t)(ta ? x + i * lda : i + x * lda)) *
+                                        get(b, type, (size_t)(tb ? j + x * ldb : x + j * ldb)));
+            wrong += sum != c[i + j * m];
+        }
+    EXPECT(!wrong, "%d by %d by %d: %zu sums are not those in order", m, n, k, wrong);
+    free(a), free(b), free(c);
+    cudaFree(da), cudaFree(db), cudaFree(dc);
+}
+
 /* Factors, solutions and inverses of a batch of systems whose solutions are known. */
 static void systems(int type, bool pivots)
 {
@@ -387,6 +420,7 @@ int main(void)
             systems(type, round & 1);
         vectors(F16);
         vectors(BF16);
+        in_order(round & 1 ? F16 : BF16);
     }
     void *p = device("", 1);
     float one = 1;

@@ -256,6 +256,39 @@ static void refusals(void)
     cudaFree(d);
 }
 
+/* Sums of f16 are made in f32 in the order of k, as those of mma are: to the last bit. */
+static void in_order(void)
+{
+    enum { M = 50, N = 20, K = 700 };
+    struct matrix a = matrix(F16, COL, K, M, 1, false), b = matrix(F16, COL, K, N, 1, false);
+    static float got[M * N];
+    static const float one = 1, zero = 0;
+    float *d = to_device(got, sizeof got);
+    void *desc, *ld;
+    int transposed = 1, wrong = 0;
+    for (size_t i = 0; i < a.n; i++)
+        put(a.host, F16, i, upto(2001) - 1000);
+    for (size_t i = 0; i < b.n; i++)
+        put(b.host, F16, i, upto(2001) - 1000);
+    upload(&a), upload(&b);
+    OK(cublasLtMatmulDescCreate(&desc, 68, F32));
+    OK(cublasLtMatmulDescSetAttribute(desc, 3, &transposed, 4));
+    OK(cublasLtMatrixLayoutCreate(&ld, F32, M, N, M));
+    OK(cublasLtMatmul(handle, desc, &one, a.at, a.layout, b.at, b.layout, &zero, NULL, ld, d, ld, NULL, NULL, 0, NULL));
+    cudaMemcpy(got, d, sizeof got, 2);
+    for (int i = 0; i < M * N; i++) {
+        float sum = 0;
+        for (int k = 0; k < K; k++)
+            sum = (float)(sum + creal(at(&a, a.host, 0, k, i % M)) * creal(at(&b, b.host, 0, k, i / M)));
+        wrong += sum != got[i];
+    }
+    EXPECT(!wrong, "%d sums are not those in order", wrong);
+    OK(cublasLtMatrixLayoutDestroy(ld));
+    OK(cublasLtMatmulDescDestroy(desc));
+    drop(&a), drop(&b);
+    cudaFree(d);
+}
+
 /* cuBLAS needs cuBLASLt's library, so that the latter's functions are found by the former's handle. */
 static void looked_up(void)
 {
@@ -273,6 +306,7 @@ int main(void)
     attributes();
     algorithms();
     refusals();
+    in_order();
     looked_up();
     OK(cublasLtDestroy(handle));
     return check_end("cublasLt beside products");

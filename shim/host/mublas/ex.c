@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "host/maths/element.h"
+#include "host/maths/product.h"
 #include "host/maths/submit.h"
 #include "host/mublas/mublas.h"
 
@@ -86,6 +87,19 @@ static bool matrix(const struct mublas_operand *o, int type, int work, int rows,
     return true;
 }
 
+/* Of types whose sums the CPU's matrix instructions make in f32, too: the same sums (host/maths/product.h). */
+static bool ordered(const struct mublas_call *c)
+{
+    return c->type == S && c->compute != MUBLAS_COMPUTE_16F && c->a.type != MUSA_R_32F;
+}
+
+static bool sum_in_order(const struct mublas_call *c, float *sum)
+{
+    const struct maths_factor a = {c->a.at, (size_t)c->a.ld, c->a.type, c->t[0] != 'N'};
+    const struct maths_factor b = {c->b.at, (size_t)c->b.ld, c->b.type, c->t[1] == 'N'};
+    return maths_product(&a, &b, c->m, c->n, c->k, sum);
+}
+
 /* c = alpha * sum + beta * c, in the types of c and of the scalars. */
 static void finish(const struct mublas_call *c, const void *sum)
 {
@@ -107,6 +121,7 @@ static void finish(const struct mublas_call *c, const void *sum)
         const double *d = (const double *)sum + in;
         unsigned short *h = (unsigned short *)mublas_out(&c->c) + out;
         int *w = (int *)mublas_out(&c->c) + out;
+        float *o = (float *)mublas_out(&c->c) + out;
         size_t m = (size_t)c->m;
         if (c->c.type == MUSA_R_32I)
             for (size_t i = 0; i < m; i++)
@@ -118,6 +133,9 @@ static void finish(const struct mublas_call *c, const void *sum)
         else if (c->c.type == MUSA_R_16F)
             for (size_t i = 0; i < m; i++)
                 h[i] = f32_to_f16(alpha * f[i] + beta * f16_to_f32(h[i]));
+        else if (c->c.type == MUSA_R_32F)
+            for (size_t i = 0; i < m; i++)
+                o[i] = alpha * f[i] + (beta == 0 ? 0 : beta * o[i]);
         else
             for (size_t i = 0; i < m; i++)
                 h[i] = f32_to_bf16(alpha * f[i] + (beta == 0 ? 0 : beta * bf16_to_f32(h[i])));
@@ -133,6 +151,11 @@ static void one_ex(const struct mublas_call *c)
     int work = c->type;
     bool a_plain = c->t[0] == 'N', b_plain = c->t[1] == 'N';
     bool narrow = c->c.type == MUSA_R_16F || c->c.type == MUSA_R_16BF || c->c.type == MUSA_R_32I;
+    if (ordered(c)) {
+        if ((sum = maths_alloc(sizeof(float) * (size_t)c->m * (size_t)c->n)) && sum_in_order(c, sum))
+            finish(c, sum);
+        goto out;
+    }
     if (!matrix(&c->a, c->a.type, work, a_plain ? c->m : c->k, a_plain ? c->k : c->m, &a, &made_a) ||
         !matrix(&c->b, c->b.type, work, b_plain ? c->k : c->n, b_plain ? c->n : c->k, &b, &made_b))
         goto out;

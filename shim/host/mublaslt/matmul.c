@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/product.h"
 #include "host/maths/submit.h"
 #include "host/mublaslt/mublaslt.h"
 
@@ -91,6 +92,39 @@ static bool bring(const struct lt_call *call, V c, void *d)
     return line != NULL;
 }
 
+/* d = alpha sum + beta d, with the sums in order of k as the CPU's matrix instructions make them. */
+static bool multiply_in_order(const struct view *a, const struct view *b, int m, int n, int k, float alpha, float beta,
+                              float *d, int ld)
+{
+    const struct maths_factor rows = {a->at, (size_t)a->ld, MUSA_R_32F, a->op != 'N'};
+    const struct maths_factor columns = {b->at, (size_t)b->ld, MUSA_R_32F, b->op == 'N'};
+    float *sum = maths_alloc(sizeof *sum * (size_t)m * (size_t)n);
+    bool good = sum && maths_product(&rows, &columns, m, n, k, sum);
+    for (size_t j = 0; good && j < (size_t)n; j++) {
+        const float *from = sum + j * (size_t)m;
+        float *to = d + j * (size_t)ld;
+        for (size_t i = 0; i < (size_t)m; i++)
+            to[i] = alpha * from[i] + (beta == 0 ? 0 : beta * to[i]);
+    }
+    free(sum);
+    return good;
+}
+
+/* The product of two views into the work type; of f16 and narrower ones in order, where they are summed in f32. */
+static bool multiply(const struct lt_call *call, const struct view *a, const struct view *b, int m, int n, int k,
+                     double s[2][2], void *d, int ld)
+{
+    float alpha, beta;
+    if (call->work == LT_S && call->la.type != MUSA_R_32F && call->lb.type != MUSA_R_32F &&
+        call->desc.compute != MUBLAS_COMPUTE_16F) {
+        memcpy(&alpha, s[0], sizeof alpha);
+        memcpy(&beta, s[1], sizeof beta);
+        return multiply_in_order(a, b, m, n, k, alpha, beta, d, ld);
+    }
+    gemm[call->work](&a->op, &b->op, &m, &n, &k, s[0], a->at, &a->ld, b->at, &b->ld, s[1], d, &ld);
+    return true;
+}
+
 /* One product of a batch: operands as views in the type that is computed in, the product by BLAS into the result, or
  * into sums of a wider type where type, order or epilogue ask for it. Row order is computed as the transposed
  * product, which is the same memory. */
@@ -128,10 +162,8 @@ static void one(const struct lt_call *call, int i)
     narrow(s[0], alpha, work, 2);
     narrow(s[1], beta, work, 2);
     int ld = (int)sums.ld;
-    if (swap)
-        gemm[work](&b.op, &a.op, &n, &m, &k, s[0], b.at, &b.ld, a.at, &a.ld, s[1], acc, &ld);
-    else
-        gemm[work](&a.op, &b.op, &m, &n, &k, s[0], a.at, &a.ld, b.at, &b.ld, s[1], acc, &ld);
+    if (!multiply(call, swap ? &b : &a, swap ? &a : &b, swap ? n : m, swap ? m : n, k, s, acc, ld))
+        goto out;
     if (!direct || desc->epilogue != MUBLASLT_EPILOGUE_DEFAULT || desc->d_scale || desc->d_amax)
         lt_epilogue(call, i, acc, &sums);
 out:
