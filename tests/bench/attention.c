@@ -1,8 +1,10 @@
 /* Attention as one operation of cuDNN's graphs on the CPU muDNN beside oneDNN called directly: a product, a softmax, a
- * product, on the same memory in the same process. The direct calls keep their primitives and the scores; times as
- * ratios. Keys and values in pages are beside the same attention without pages, as oneDNN has no such thing. */
+ * product, on the same memory in the same process, and its gradients, of which oneDNN takes seven. The direct calls keep
+ * their primitives and the scores; times as ratios. Keys and values in pages are beside the same attention without
+ * pages, as oneDNN has no such thing. */
 #include "library.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 
 #if defined(DNNL_ARG_SHIFT) && DNNL_VERSION_MAJOR == 2
 
-enum { ROUNDS = 7, LAST = 8, F32 = 0, F16 = 2, I32 = 4 };
+enum { ROUNDS = 7, F32 = 0, F16 = 2, I32 = 4 };
 #define ONE(name) ((__typeof__(dnnl_##name) *)in("libdnnl.so.2", "dnnl_" #name))
 #define DNN(name) ((int (*)())in("libcudnn.so.9", "cudnn" #name))
 #define RT(name) ((int (*)())in("libcudart.so.12", "cuda" #name))
@@ -38,6 +40,9 @@ struct shape {
     int64_t batch, heads, sequence, depth, page; /* page 0: none */
     int type;
 };
+
+/* Memories, of which a tensor's number is one more. */
+enum { Q, K, V, O, SCALE, LENGTHS, PAGES, STATS, DO, DQ, DK, DV, MEMORIES };
 
 static void set(void *d, int name, int type, int64_t n, const void *v)
 {
@@ -65,34 +70,66 @@ static void *tensor(int64_t uid, int type, const int64_t *dim, bool by_value)
     return d;
 }
 
-/* A plan and its pack of q, k, v, o, the scale, the lengths of keys and the table of pages. */
-struct call {
-    void *plan, *pack, *space;
-};
-static struct call prepare(const struct shape *s, void *const *at)
+static void *memory(const struct shape *s, int which)
 {
-    const int64_t dim[] = {s->batch, s->heads, s->sequence, s->depth}, one[] = {1, 1, 1, 1},
-                  pages = s->page ? s->sequence / s->page : 0,
+    const int64_t pages = s->page ? s->sequence / s->page : 0, dim[] = {s->batch, s->heads, s->sequence, s->depth},
                   cache[] = {s->batch * pages, s->heads, s->page, s->depth}, table[] = {s->batch, 1, pages, 1},
-                  lengths[] = {s->batch, 1, 1, 1}, uid[] = {1, 2, 3, 4, 5, 6, 7};
-    void *op = create(CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR), *graph, *heuristics, *config;
-    struct call c;
-    long long count = 0;
-    int64_t size = 0;
-    const int mode = CUDNN_HEUR_MODE_A;
-    set_object(op, A(OPERATION_SDPA_FWD_QDESC), tensor(1, s->type, dim, false));
-    set_object(op, A(OPERATION_SDPA_FWD_KDESC), tensor(2, s->type, s->page ? cache : dim, false));
-    set_object(op, A(OPERATION_SDPA_FWD_VDESC), tensor(3, s->type, s->page ? cache : dim, false));
-    set_object(op, A(OPERATION_SDPA_FWD_ODESC), tensor(4, s->type, dim, false));
-    set_object(op, A(OPERATION_SDPA_FWD_SCALEDESC), tensor(5, F32, one, true));
+                  one[] = {1, 1, 1, 1}, lengths[] = {s->batch, 1, 1, 1}, stats[] = {s->batch, s->heads, s->sequence, 1};
+    switch (which) {
+    case SCALE: return tensor(which + 1, F32, one, true);
+    case LENGTHS: return tensor(which + 1, I32, lengths, false);
+    case PAGES: return tensor(which + 1, I32, table, false);
+    case STATS: return tensor(which + 1, F32, stats, false);
+    default: return tensor(which + 1, s->type, s->page && (which == K || which == V) ? cache : dim, false);
+    }
+}
+
+static void *forward_operation(const struct shape *s)
+{
+    void *op = create(CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR);
+    set_object(op, A(OPERATION_SDPA_FWD_QDESC), memory(s, Q));
+    set_object(op, A(OPERATION_SDPA_FWD_KDESC), memory(s, K));
+    set_object(op, A(OPERATION_SDPA_FWD_VDESC), memory(s, V));
+    set_object(op, A(OPERATION_SDPA_FWD_ODESC), memory(s, O));
+    set_object(op, A(OPERATION_SDPA_FWD_SCALEDESC), memory(s, SCALE));
     if (s->page) {
-        void *t = tensor(7, I32, table, false);
-        set_object(op, A(OPERATION_SDPA_FWD_SEQ_LEN_QDESC), tensor(6, I32, lengths, false));
-        set_object(op, A(OPERATION_SDPA_FWD_SEQ_LEN_KVDESC), tensor(6, I32, lengths, false));
+        void *t = memory(s, PAGES);
+        set_object(op, A(OPERATION_SDPA_FWD_SEQ_LEN_QDESC), memory(s, LENGTHS));
+        set_object(op, A(OPERATION_SDPA_FWD_SEQ_LEN_KVDESC), memory(s, LENGTHS));
         set_object(op, A(OPERATION_SDPA_FWD_PAGE_TABLE_KDESC), t);
         set_object(op, A(OPERATION_SDPA_FWD_PAGE_TABLE_VDESC), t);
     }
-    must(DNN(BackendFinalize)(op), "operation");
+    return op;
+}
+
+static void *backward_operation(const struct shape *s)
+{
+    static const struct {
+        int name, which;
+    } all[] = {{A(OPERATION_SDPA_BWD_QDESC), Q},         {A(OPERATION_SDPA_BWD_KDESC), K},
+               {A(OPERATION_SDPA_BWD_VDESC), V},         {A(OPERATION_SDPA_BWD_ODESC), O},
+               {A(OPERATION_SDPA_BWD_SCALEDESC), SCALE}, {A(OPERATION_SDPA_BWD_STATSDESC), STATS},
+               {A(OPERATION_SDPA_BWD_DODDESC), DO},      {A(OPERATION_SDPA_BWD_DQDESC), DQ},
+               {A(OPERATION_SDPA_BWD_DKDESC), DK},       {A(OPERATION_SDPA_BWD_DVDESC), DV}};
+    void *op = create(CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        set_object(op, all[i].name, memory(s, all[i].which));
+    return op;
+}
+
+/* An operation's plan and its pack. */
+struct call {
+    void *plan, *pack, *space;
+};
+static struct call prepare(void *op, void *const *at)
+{
+    void *graph, *heuristics, *config;
+    int64_t uid[MEMORIES], size = 0;
+    struct call c;
+    long long count = 0;
+    const int mode = CUDNN_HEUR_MODE_A;
+    for (int i = 0; i < MEMORIES; i++)
+        uid[i] = i + 1;
     graph = create(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
     set(graph, A(OPERATIONGRAPH_HANDLE), CUDNN_TYPE_HANDLE, 1, &handle);
     set_object(graph, A(OPERATIONGRAPH_OPS), op);
@@ -114,8 +151,8 @@ static struct call prepare(const struct shape *s, void *const *at)
         "workspace");
     must(RT(Malloc)(&c.space, (size_t)size + 1), "cudaMalloc");
     c.pack = create(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    set(c.pack, A(VARIANT_PACK_UNIQUE_IDS), CUDNN_TYPE_INT64, s->page ? 7 : 5, uid);
-    set(c.pack, A(VARIANT_PACK_DATA_POINTERS), CUDNN_TYPE_VOID_PTR, s->page ? 7 : 5, at);
+    set(c.pack, A(VARIANT_PACK_UNIQUE_IDS), CUDNN_TYPE_INT64, MEMORIES, uid);
+    set(c.pack, A(VARIANT_PACK_DATA_POINTERS), CUDNN_TYPE_VOID_PTR, MEMORIES, at);
     set(c.pack, A(VARIANT_PACK_WORKSPACE), CUDNN_TYPE_VOID_PTR, 1, &c.space);
     must(DNN(BackendFinalize)(c.pack), "pack");
     return c;
@@ -123,65 +160,129 @@ static struct call prepare(const struct shape *s, void *const *at)
 
 /* ---- oneDNN ------------------------------------------------------------------------------------ */
 
+enum { STEPS = 7 };
 struct direct {
-    dnnl_primitive_t step[3];
-    dnnl_exec_arg_t args[3][4];
-    int count[3];
+    dnnl_primitive_t step[STEPS];
+    dnnl_exec_arg_t args[STEPS][3];
+    int count[STEPS], steps;
 };
 
-static void describe(dnnl_memory_desc_t *md, const struct shape *s, int64_t rows, int64_t columns, bool turned)
+/* A matrix of each head somewhere. */
+struct matrix {
+    dnnl_memory_desc_t layout;
+    dnnl_memory_t memory;
+};
+static struct matrix matrix(const struct shape *s, int64_t rows, int64_t columns, bool turned, void *at)
 {
     const dnnl_dims_t dim = {s->batch, s->heads, rows, columns},
                       stride = {s->heads * rows * columns, rows * columns, turned ? 1 : columns, turned ? rows : 1};
-    must(ONE(memory_desc_init_by_strides)(md, 4, dim, s->type == F16 ? dnnl_f16 : dnnl_f32, stride), "layout");
+    struct matrix m;
+    must(ONE(memory_desc_init_by_strides)(&m.layout, 4, dim, s->type == F16 ? dnnl_f16 : dnnl_f32, stride), "layout");
+    must(ONE(memory_create)(&m.memory, &m.layout, engine, at), "memory");
+    return m;
 }
 
-/* Softmax divides the scores in place; the scale is an attribute of the first product. */
-static bool make_direct(struct direct *d, const struct shape *s, void *const *at, float scale)
+static void add_step(struct direct *d, dnnl_primitive_desc_t pd, int n, const dnnl_exec_arg_t *args)
 {
-    dnnl_memory_desc_t q, k, score, v;
-    dnnl_memory_t m[5];
-    dnnl_matmul_desc_t product;
-    dnnl_softmax_desc_t softmax;
-    dnnl_primitive_desc_t pd;
+    must(ONE(primitive_create)(&d->step[d->steps], pd), "primitive");
+    memcpy(d->args[d->steps], args, sizeof *args * (size_t)n);
+    d->count[d->steps++] = n;
+}
+#define ARGS(...) ((const dnnl_exec_arg_t[]){__VA_ARGS__})
+#define ARG(name, m) \
+    { \
+        DNNL_ARG_##name, (m).memory \
+    }
+
+/* c = scale a b */
+static bool add_product(struct direct *d, struct matrix a, struct matrix b, struct matrix c, float scale)
+{
     dnnl_primitive_attr_t attr;
-    describe(&q, s, s->sequence, s->depth, false), describe(&k, s, s->depth, s->sequence, true);
-    describe(&score, s, s->sequence, s->sequence, false), describe(&v, s, s->sequence, s->depth, false);
-    const dnnl_memory_desc_t *const md[] = {&q, &k, &v, &v, &score};
-    for (int i = 0; i < 5; i++)
-        must(ONE(memory_create)(&m[i], md[i], engine, i < 4 ? at[i] : DNNL_MEMORY_ALLOCATE), "memory");
+    dnnl_matmul_desc_t product;
+    dnnl_primitive_desc_t pd;
     must(ONE(primitive_attr_create)(&attr), "attributes");
-    must(ONE(primitive_attr_set_output_scales)(attr, 1, 0, &scale), "scale");
-    must(ONE(matmul_desc_init)(&product, &q, &k, NULL, &score), "product");
+    if (scale != 1)
+        must(ONE(primitive_attr_set_output_scales)(attr, 1, 0, &scale), "scale");
+    must(ONE(matmul_desc_init)(&product, &a.layout, &b.layout, NULL, &c.layout), "product");
     if (ONE(primitive_desc_create)(&pd, &product, attr, engine, NULL))
         return false; /* no halves on this CPU */
-    must(ONE(primitive_create)(&d->step[0], pd), "product");
-    must(ONE(softmax_forward_desc_init)(&softmax, dnnl_forward_inference, &score, 3), "softmax");
-    must(ONE(primitive_desc_create)(&pd, &softmax, NULL, engine, NULL), "softmax");
-    must(ONE(primitive_create)(&d->step[1], pd), "softmax");
-    must(ONE(matmul_desc_init)(&product, &score, &v, NULL, &v), "product");
-    must(ONE(primitive_desc_create)(&pd, &product, NULL, engine, NULL), "product");
-    must(ONE(primitive_create)(&d->step[2], pd), "product");
-    const dnnl_exec_arg_t args[3][4] = {{{DNNL_ARG_SRC, m[0]}, {DNNL_ARG_WEIGHTS, m[1]}, {DNNL_ARG_DST, m[4]}},
-                                        {{DNNL_ARG_SRC, m[4]}, {DNNL_ARG_DST, m[4]}},
-                                        {{DNNL_ARG_SRC, m[4]}, {DNNL_ARG_WEIGHTS, m[2]}, {DNNL_ARG_DST, m[3]}}};
-    memcpy(d->args, args, sizeof args);
-    d->count[0] = d->count[2] = 3, d->count[1] = 2;
+    add_step(d, pd, 3, ARGS(ARG(SRC, a), ARG(WEIGHTS, b), ARG(DST, c)));
     return true;
+}
+
+/* Softmax divides the scores in place; the scale is an attribute of the first product. The gradients begin with the
+ * shares, then go back by way of their own. */
+static bool make_direct(struct direct *d, const struct shape *s, void *const *at, float scale, bool backward)
+{
+    const int64_t n = s->sequence, wide = s->depth;
+    const size_t scores = (size_t)(s->batch * s->heads * n * n) * (s->type == F16 ? 2 : 4);
+    dnnl_softmax_desc_t softmax;
+    dnnl_primitive_desc_t forward, back;
+    void *const p = malloc(scores), *const dp = malloc(scores);
+    const struct matrix share = matrix(s, n, n, false, p), slope = matrix(s, n, n, false, dp);
+    const struct matrix q = matrix(s, n, wide, false, at[Q]), v = matrix(s, n, wide, false, at[V]);
+    d->steps = 0;
+    if (!add_product(d, q, matrix(s, wide, n, true, at[K]), share, scale))
+        return false;
+    must(ONE(softmax_forward_desc_init)(&softmax, dnnl_forward_training, &share.layout, 3), "softmax");
+    must(ONE(primitive_desc_create)(&forward, &softmax, NULL, engine, NULL), "softmax");
+    add_step(d, forward, 2, ARGS(ARG(SRC, share), ARG(DST, share)));
+    if (!backward)
+        return add_product(d, share, v, matrix(s, n, wide, false, at[O]), 1);
+    const struct matrix down = matrix(s, n, wide, false, at[DO]), k = matrix(s, n, wide, false, at[K]);
+    bool all = add_product(d, matrix(s, n, n, true, p), down, matrix(s, n, wide, false, at[DV]), 1) &&
+               add_product(d, down, matrix(s, wide, n, true, at[V]), slope, 1);
+    must(ONE(softmax_backward_desc_init)(&softmax, &slope.layout, &share.layout, 3), "softmax");
+    must(ONE(primitive_desc_create)(&back, &softmax, NULL, engine, forward), "softmax");
+    add_step(d, back, 3, ARGS(ARG(DST, share), ARG(DIFF_DST, slope), ARG(DIFF_SRC, slope)));
+    return all && add_product(d, slope, k, matrix(s, n, wide, false, at[DQ]), scale) &&
+           add_product(d, matrix(s, n, n, true, dp), q, matrix(s, n, wide, false, at[DK]), scale);
 }
 
 /* ---- both -------------------------------------------------------------------------------------- */
 
+static void execute(const struct call *c)
+{
+    must(DNN(BackendExecute)(handle, c->plan, c->pack), "cudnnBackendExecute");
+    must(RT(StreamSynchronize)(NULL), "cudaStreamSynchronize");
+}
+static void execute_directly(const struct direct *d)
+{
+    for (int i = 0; i < d->steps; i++)
+        must(ONE(primitive_execute)(d->step[i], stream, d->count[i], d->args[i]), "execute");
+    ONE(stream_wait)(stream);
+}
+
+/* Are cuDNN's results oneDNN's? */
+static void compare_results(const struct call *c, const struct direct *d, void *const *at, int first, int n,
+                            size_t count)
+{
+    float *kept = malloc(count * (size_t)n * sizeof *kept);
+    double most = 0, far = 0;
+    execute(c);
+    for (int i = 0; i < n; i++)
+        memcpy(kept + (size_t)i * count, at[first + i], count * sizeof *kept);
+    execute_directly(d);
+    for (size_t i = 0; i < count * (size_t)n; i++) {
+        const double want = (double)((float *)at[first + (int)(i / count)])[i % count];
+        far = fmax(far, fabs((double)kept[i] - want)), most = fmax(most, fabs(want));
+    }
+    must(!(far < 1e-4 * most), "results differ");
+    free(kept);
+}
+
 /* Seconds of a call by cuDNN, and by oneDNN where there is one: of the rounds that others disturbed least. */
-static bool compare(const struct shape *s, double best[2])
+static bool compare(const struct shape *s, bool backward, double best[2])
 {
     const size_t count = (size_t)(s->batch * s->heads * s->sequence * s->depth), size = s->type == F16 ? 2 : 4;
     float scale = 0.125f;
-    void *at[7];
+    void *at[MEMORIES];
     struct direct d;
-    for (int i = 0; i < 7; i++) {
-        must(RT(Malloc)(&at[i], i < 4 ? count * size : (size_t)(s->batch * (s->sequence + 1)) * 4), "cudaMalloc");
-        for (size_t k = 0; k < count && i < 4; k++)
+    for (int i = 0; i < MEMORIES; i++) {
+        const bool whole = i < SCALE || i >= DO;
+        must(RT(Malloc)(&at[i], whole ? count * size : (size_t)(s->batch * (s->heads + 1) * (s->sequence + 1)) * 4),
+             "cudaMalloc");
+        for (size_t k = 0; k < count && whole; k++)
             if (s->type == F16)
                 ((uint16_t *)at[i])[k] = (uint16_t)(0x3000 + k * 7919 % 1024); /* 0.125 to 0.25 */
             else
@@ -189,26 +290,47 @@ static bool compare(const struct shape *s, double best[2])
     }
     int pages = s->page ? (int)(s->batch * (s->sequence / s->page)) : 0, last = pages - 1;
     for (int i = 0; i < pages; i++) /* the last page first */
-        ((int *)at[6])[i] = last - i;
+        ((int *)at[PAGES])[i] = last - i;
     for (int i = 0; i < s->batch; i++)
-        ((int *)at[5])[i] = (int)s->sequence;
-    at[4] = &scale;
-    struct call c = prepare(s, at);
-    bool both = !s->page && make_direct(&d, s, at, scale);
+        ((int *)at[LENGTHS])[i] = (int)s->sequence;
+    at[SCALE] = &scale;
+    void *op = forward_operation(s);
+    if (backward) /* for which the forward pass leaves what it needs */
+        set_object(op, A(OPERATION_SDPA_FWD_STATSDESC), memory(s, STATS));
+    must(DNN(BackendFinalize)(op), "operation");
+    struct call c = prepare(op, at);
+    if (backward) {
+        execute(&c);
+        op = backward_operation(s);
+        must(DNN(BackendFinalize)(op), "operation");
+        c = prepare(op, at);
+    }
+    bool both = !s->page && make_direct(&d, s, at, scale, backward);
+    if (both && s->type == F32)
+        compare_results(&c, &d, at, backward ? DQ : O, backward ? 3 : 1, count);
     best[0] = best[1] = 1e9;
     for (int r = -1; r < ROUNDS; r++) {
         double t = seconds(CLOCK_PROCESS_CPUTIME_ID);
-        for (int i = 0; both && i < 3; i++)
-            must(ONE(primitive_execute)(d.step[i], stream, d.count[i], d.args[i]), "execute");
-        ONE(stream_wait)(stream);
+        if (both)
+            execute_directly(&d);
         double half = seconds(CLOCK_PROCESS_CPUTIME_ID);
-        must(DNN(BackendExecute)(handle, c.plan, c.pack), "cudnnBackendExecute");
-        must(RT(StreamSynchronize)(NULL), "cudaStreamSynchronize");
+        execute(&c);
         double took[2] = {seconds(CLOCK_PROCESS_CPUTIME_ID) - half, half - t};
         for (int i = 0; i < 2 && r >= 0; i++)
             best[i] = took[i] < best[i] ? took[i] : best[i];
     }
     return both;
+}
+
+/* A pass by both. */
+static void tell(const char *pass, const char *what, const struct shape *s, double t[2])
+{
+    if (compare(s, pass[0], t)) {
+        printf("# attention%s %s: oneDNN %.2f ms, cuDNN %.2f ms\n", pass, what, t[1] * 1e3, t[0] * 1e3);
+        printf("bench mudnn.attention%s_%s_vs_onednn %.3f ratio\n", pass, what, t[0] / t[1]);
+    } else {
+        printf("# attention%s %s: cuDNN %.2f ms\n", pass, what, t[0] * 1e3);
+    }
 }
 
 int main(void)
@@ -224,14 +346,10 @@ int main(void)
         const char *name = s.type == F16 ? "f16" : "f32";
         char what[64];
         snprintf(what, sizeof what, "%dx%dx%dx%d_%s", (int)s.batch, (int)s.heads, (int)s.sequence, (int)s.depth, name);
-        if (compare(&s, t)) {
-            printf("# attention %s: oneDNN %.2f ms, cuDNN %.2f ms\n", what, t[1] * 1e3, t[0] * 1e3);
-            printf("bench mudnn.attention_%s_vs_onednn %.3f ratio\n", what, t[0] / t[1]);
-        } else {
-            printf("# attention %s: cuDNN %.2f ms\n", what, t[0] * 1e3);
-        }
+        tell("_backward", what, &s, t);
+        tell("", what, &s, t);
         s.page = 16;
-        compare(&s, paged);
+        compare(&s, false, paged);
         printf("# attention %s, pages of 16: cuDNN %.2f ms\n", what, paged[0] * 1e3);
         printf("bench mudnn.attention_%s_pages_vs_none %.3f ratio\n", what, paged[0] / t[0]);
     }

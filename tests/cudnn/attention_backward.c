@@ -160,6 +160,9 @@ static void backward_as_one(int type, bool lengths, bool packed)
     OK(finalize(d));
     if (run_graph(1, &d, packed ? 16 : 12, (int64_t[]){1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, at)) {
         same(&dq, want[0], 16, "the one operation's gradient of q");
+        const double scores = (double)s.b * s.h * s.q * s.k * 4; /* of which a few are there for a head at a time */
+        EXPECT(!large || (double)workspace_size < scores, "a workspace of %.0f for scores of %.0f",
+               (double)workspace_size, scores);
         if (packed) {
             same_rows(&rows[2], &dk, p.klen, want[1], "the packed gradient of k");
             same_rows(&rows[3], &dv, p.klen, want[2], "the packed gradient of v");

@@ -222,6 +222,7 @@ static inline void launch_nodes(desc plan, desc pack)
     OK(cudaGraphDestroy(graph));
     OK(cudaGraphExecDestroy(exec));
 }
+static int64_t workspace_size; /* of the last plan that ran */
 /* Runs a plan with a workspace of its size, behind which nothing may be written. */
 static inline void execute(desc plan, int n, const int64_t *uid, void *const *at)
 {
@@ -231,6 +232,7 @@ static inline void execute(desc plan, int n, const int64_t *uid, void *const *at
     unsigned char guard[GUARD], now[GUARD];
     void *workspace = NULL;
     OK(cudnnBackendGetAttribute(plan, A(EXECUTION_PLAN_WORKSPACE_SIZE), TYPE(INT64), 1, &count, &size));
+    workspace_size = size;
     MUST(cudaMalloc(&workspace, (size_t)size + GUARD + 8));
     char *begin = (char *)workspace + upto(8);
     memset(guard, 0xa5, GUARD);

@@ -105,14 +105,28 @@ static bool is_inside(const struct graph_plan *p, struct band b, int tensor)
     return true;
 }
 
-/* Memory with two descriptions is not cut, as slices of one need not be slices of the other. */
-static bool is_described_twice(const struct graph_plan *p, struct band b, unsigned tensor)
+static bool writes(const struct graph_node *n, int tensor)
 {
-    for (unsigned t = 0; t < p->tensors; t++)
-        for (unsigned i = b.first; t != tensor && p->tensor[t].uid == p->tensor[tensor].uid && i < b.end; i++)
-            if (uses(&p->node[i], (int)t))
+    const struct graph_kind *k = graph_kind_of(n->kind);
+    int slot = 0;
+    for (unsigned i = 0; i < k->rules; i++)
+        for (int m = 0; k->rule[i].flags & (GRAPH_INPUT | GRAPH_OUTPUT) && m < k->rule[i].most; m++, slot++)
+            if (n->operand[slot] == tensor && graph_writes(n, &k->rule[i]))
                 return true;
     return false;
+}
+
+/* Memory that is written and has two descriptions is not cut, as slices of one need not be slices of the other. Keys
+ * that are read as they are and turned around may be. */
+static bool is_described_twice(const struct graph_plan *p, struct band b, unsigned tensor)
+{
+    bool twice = false, written = false;
+    for (unsigned t = 0; t < p->tensors; t++)
+        for (unsigned i = b.first; p->tensor[t].uid == p->tensor[tensor].uid && i < b.end; i++) {
+            twice |= t != tensor && uses(&p->node[i], (int)t);
+            written |= writes(&p->node[i], (int)t);
+        }
+    return twice && written;
 }
 
 static void slice_band(struct graph_plan *p, struct band b, const int64_t *heads)
