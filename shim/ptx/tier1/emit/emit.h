@@ -143,10 +143,14 @@ struct t1_emit {
     uint32_t *sums_at;                         /* by instruction: one more than where sums of a product wait for it */
     uint8_t *sums_busy;                        /* places of such sums that are taken */
     uint32_t sums;                             /* places in all */
-    uint32_t temps;                            /* numbers of temporary names given out */
-    bool lines, watched, raced;                /* T1_EMIT_LINES, T1_EMIT_WATCHED, T1_EMIT_RACED */
-    const struct lir_image *image;             /* the kernel's, as tier 0 runs it */
-    uint32_t places;                           /* accesses that keep a range */
+    struct {                                   /* a product that waits for one with the same A, if `name` */
+        const char *name, *a, *b;
+        unsigned ktiles, at;
+    } held;
+    uint32_t temps;                /* numbers of temporary names given out */
+    bool lines, watched, raced;    /* T1_EMIT_LINES, T1_EMIT_WATCHED, T1_EMIT_RACED */
+    const struct lir_image *image; /* the kernel's, as tier 0 runs it */
+    uint32_t places;               /* accesses that keep a range */
 
     /* the function in work */
     struct ptx_func *f;

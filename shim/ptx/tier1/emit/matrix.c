@@ -33,6 +33,7 @@ void t1_matrix_block(struct t1_emit *e)
     memset(e->fragment, 0, SLOTS * sizeof *e->fragment);
     if (e->sums_busy)
         memset(e->sums_busy, 0, MOST_SUMS);
+    e->held.name = NULL;
 }
 
 void t1_matrix_declare(struct t1_emit *e)
@@ -204,6 +205,29 @@ static uint32_t take_places(struct t1_emit *e, unsigned n)
     return 0;
 }
 
+/* A product whose sums lie in their place and stay there may wait, as only a later product reads them. With AVX-512,
+ * which has registers for the sums of both, the next one that has the same A makes one call of the two; what each adds,
+ * and in which order, is the same. */
+static void put_held(struct t1_emit *e)
+{
+    if (e->held.name)
+        t1_put(e, "t1_mx_%s_4_on(mxs[%u], %s, %s, %u);\n", e->held.name, e->held.at, e->held.a, e->held.b,
+               e->held.ktiles);
+    e->held.name = NULL;
+}
+
+static void hold(struct t1_emit *e, const char *name, unsigned at, const char *a, const char *b, unsigned ktiles)
+{
+    if (e->held.name && e->held.at != at && e->held.ktiles == ktiles && !strcmp(e->held.name, name) &&
+        !strcmp(e->held.a, a)) {
+        t1_put(e, "t1_mx_%s_4_two(mxs[%u], mxs[%u], %s, %s, %s, %u);\n", name, e->held.at, at, a, e->held.b, b, ktiles);
+        e->held.name = NULL;
+        return;
+    }
+    put_held(e);
+    e->held.name = name, e->held.at = at, e->held.a = a, e->held.b = b, e->held.ktiles = ktiles;
+}
+
 /* Emits a matrix product by tiles of 8 rows and one piece of columns: operands are unpacked into memory once, in the
  * order in which the inner products of the prelude read them, and up to four tiles share one pass over b. False
  * leaves the instruction to tier 0's handler. */
@@ -227,10 +251,16 @@ static bool multiply(struct t1_emit *e, const struct t1_single *x, const struct 
     for (unsigned part = 0; part < parts; part++) {
         const unsigned col = part / ((units + 3) / 4), first = part % ((units + 3) / 4) * 4;
         const unsigned n = units - first < 4 ? units - first : 4;
-        const char *c = at ? t1_str(e, "mxs[%u]", at - 1 + part) : "c";
+        const char *c = at ? t1_str(e, "mxs[%u]", at - 1 + part) : "c", *name = formats[m->a].product;
+        const char *ua = t1_str(e, "(pu32 *)%s + %u", a, first / 4 * ktiles * planes * 16);
+        const char *ub = t1_str(e, "%s + %u", b, col * ktiles * planes * 32);
+        if (in && next && n == 4 && e->np == 2) {
+            hold(e, name, at - 1 + part, ua, ub, ktiles);
+            continue;
+        }
+        put_held(e);
         t1_put(e, "{\n%s", at ? "" : "pu32 c[8];\n");
-        t1_put(e, "t1_mx_%s_%u%s(%s, (pu32 *)%s + %u, %s + %u, %u", formats[m->a].product, n, in ? "_on" : "", c, a,
-               first / 4 * ktiles * planes * 16, b, col * ktiles * planes * 32, ktiles);
+        t1_put(e, "t1_mx_%s_%u%s(%s, %s, %s, %u", name, n, in ? "_on" : "", c, ua, ub, ktiles);
         for (unsigned k = 0; !in && k < 2 * n; k++)
             t1_put(e, ", %s", sum_of(e, &p, first + k % n, col, k >= n));
         t1_put(e, ");\n");

@@ -218,7 +218,37 @@ T1_MX_B(u8)
     }
 #define T1_MX_PRODUCTS(T, E, STEP, END) \
     T1_MX_PRODUCT(t1_mx_##T##_4, E, 4, STEP, END) \
-    T1_MX_PRODUCT(t1_mx_##T##_2, E, 2, STEP, END)
+    T1_MX_PRODUCT(t1_mx_##T##_2, E, 2, STEP, END) \
+    T1_MX_TWO_PRODUCTS(t1_mx_##T##_4, E, STEP, END)
+/* Two products of one A, whose sums lie in c and d: AVX-512 has registers for both. */
+#if T1_ISA == 2
+#define T1_MX_UNIT_OF_TWO(STEP, s, u) \
+    { \
+        const pu32 v = a[4 * (s) + u]; \
+        x##u = STEP(v, b0, x##u); \
+        y##u = STEP(v, b1, y##u); \
+        z##u = STEP(v, d0, z##u); \
+        w##u = STEP(v, d1, w##u); \
+    }
+#define T1_MX_UNITS_two(STEP, s) \
+    const pu32 d0 = t1_replicate(g + 8 * (s)), d1 = t1_replicate(g + 8 * (s) + 4); \
+    T1_MX_UNIT_OF_TWO(STEP, s, 0) \
+    T1_MX_UNIT_OF_TWO(STEP, s, 1) T1_MX_UNIT_OF_TWO(STEP, s, 2) T1_MX_UNIT_OF_TWO(STEP, s, 3)
+#define T1_MX_TWO_PRODUCTS(NAME, E, STEP, END) \
+    T1_MX void NAME##_two(pu32 *c, pu32 *d, const pu32 *a, const uint32_t *b, const uint32_t *g, unsigned ktiles) \
+    { \
+        T1_MX_LOAD_4; \
+        pu32 z0 = d[0], z1 = d[1], z2 = d[2], z3 = d[3], w0 = d[4], w1 = d[5], w2 = d[6], w3 = d[7]; \
+        for (; ktiles--; a += E * 16, b += E * 32, g += E * 32) { \
+            T1_MX_KTILE_##E(two, STEP) \
+        } \
+        T1_MX_END_##END(4); \
+        x0 = z0, x1 = z1, x2 = z2, x3 = z3, y0 = w0, y1 = w1, y2 = w2, y3 = w3, c = d; \
+        T1_MX_END_##END(4); \
+    }
+#else
+#define T1_MX_TWO_PRODUCTS(NAME, E, STEP, END)
+#endif
 T1_MX_PRODUCTS(f16, 2, t1_mx_step_exact, FLOAT)
 T1_MX_PRODUCTS(bf16, 2, t1_v_fma_f32, FLOAT)
 T1_MX_PRODUCTS(tf32, 1, t1_v_fma_f32, FLOAT)
