@@ -133,8 +133,11 @@ static void graphs(void)
         MUST(cudaMalloc((void **)&at[i], 80));
     op[0] = apply(CUDNN_POINTWISE_ADD, x, z, y);
     EXPECT(refused(1, op), "shapes that do not fit");
-    op[0] = apply(CUDNN_POINTWISE_ADD, x, NULL, y);
-    EXPECT(refused(1, op), "an operand too few");
+    op[0] = create(KIND(OPERATION_POINTWISE)); /* refused by itself already */
+    set_desc(op[0], A(OPERATION_POINTWISE_PW_DESCRIPTOR), pointwise(CUDNN_POINTWISE_ADD, 0, 0));
+    set_desc(op[0], A(OPERATION_POINTWISE_XDESC), x);
+    set_desc(op[0], A(OPERATION_POINTWISE_YDESC), y);
+    IS(finalize(op[0]), BAD);
     op[0] = apply(12345, x, y, y);
     EXPECT(refused(1, op), "an unknown mode");
     op[0] = product(x, y, z, NULL, NULL, NULL);

@@ -6,7 +6,7 @@
 /* ---- pointwise --------------------------------------------------------------------------------- */
 
 /* How many operands a mode has; 0 of one that is none. */
-static int operands_of(int mode)
+int graph_pointwise_operands(int mode)
 {
     switch (mode) {
     case CUDNN_POINTWISE_ADD:
@@ -43,7 +43,7 @@ static int index_along(struct graph_work *w, const struct mudnn_operand *y)
 int graph_pointwise(struct graph_work *w)
 {
     const struct graph_node *n = w->n;
-    const int count = operands_of(n->mode);
+    const int count = graph_pointwise_operands(n->mode);
     bool backward = n->mode >= CUDNN_POINTWISE_RELU_BWD && n->mode <= CUDNN_POINTWISE_GELU_APPROX_TANH_BWD;
     struct mudnn_operand x = backward ? OPERAND(POINTWISE_DYDESC) : OPERAND(POINTWISE_XDESC);
     struct mudnn_operand b = backward ? OPERAND(POINTWISE_XDESC) : OPERAND(POINTWISE_BDESC);

@@ -23,6 +23,17 @@ static int gather_convolution(struct graph_node *n, const struct graph_body *op,
     return CUDNN_STATUS_SUCCESS;
 }
 
+/* Are the operands there that its mode has? Of an index along a dimension only the result counts. */
+static bool has_operands(const struct graph_body *op, int mode)
+{
+#define HAS(name) (graph_find(op, CUDNN_ATTR_OPERATION_POINTWISE_##name) != NULL)
+    const int count = mode == CUDNN_POINTWISE_GEN_INDEX ? 0 : graph_pointwise_operands(mode);
+    if (mode >= CUDNN_POINTWISE_RELU_BWD && mode <= CUDNN_POINTWISE_GELU_APPROX_TANH_BWD)
+        return HAS(DYDESC) && HAS(DXDESC) && (HAS(XDESC) || HAS(YDESC));
+    return HAS(YDESC) && (count < 1 || HAS(XDESC)) && (count < 2 || HAS(BDESC)) && (count < 3 || HAS(TDESC));
+#undef HAS
+}
+
 static int gather_pointwise(struct graph_node *n, const struct graph_body *op)
 {
     const struct graph_body *p = MEMBER(op, OPERATION_POINTWISE_PW_DESCRIPTOR);
@@ -40,7 +51,7 @@ static int gather_pointwise(struct graph_node *n, const struct graph_body *op)
     n->number[2] = NUMBER(p, POINTWISE_SWISH_BETA, 1);
     n->alpha = NUMBER(op, OPERATION_POINTWISE_ALPHA1, 1);
     n->beta = NUMBER(op, OPERATION_POINTWISE_ALPHA2, 1);
-    return CUDNN_STATUS_SUCCESS;
+    return has_operands(op, n->mode) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
 }
 
 static int gather_resample(struct graph_node *n, const struct graph_body *op, int desc, int alpha, int beta)

@@ -169,6 +169,8 @@ static inline int graph_operand(const struct graph_node *n, int name)
 }
 /* Whether a node writes an operand: batch normalisation's inference reads what its training writes. */
 bool graph_writes(const struct graph_node *n, const struct graph_rule *r);
+/* How many operands a mode has; 0 of one that is none. */
+int graph_pointwise_operands(int mode);
 bool graph_set(struct graph_node *n, int name, int tensor); /* false where it is -1 */
 /* What fused engines do otherwise than the operations that a graph is spelled with, and ragged tensors, which become
  * dense ones. A status. */
