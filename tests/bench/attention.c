@@ -1,6 +1,6 @@
 /* Attention as one operation of cuDNN's graphs on the CPU muDNN beside oneDNN called directly: a product, a softmax, a
- * product, on the same memory in the same process, and its gradients, of which oneDNN takes seven. The direct calls keep
- * their primitives and the scores; times as ratios. Keys and values in pages are beside the same attention without
+ * product, on the same memory in the same process, and its gradients, of which oneDNN takes seven. The direct calls
+ * keep their primitives and the scores; times as ratios. Keys and values in pages are beside the same attention without
  * pages, as oneDNN has no such thing. */
 #include "library.h"
 

@@ -1,6 +1,7 @@
 /* Descriptors of cuDNN's graph interface in drawn states: attributes set in any order, again, wrongly and too late;
- * finalised too early and once more; read back; parts shared by several operations and graphs, destroyed before or after
- * what is made of them, by one thread and by several. A model says what each call answers and each graph computes. */
+ * finalised too early and once more; read back; parts shared by several operations and graphs, destroyed before or
+ * after what is made of them, by one thread and by several. A model says what each call answers and each graph
+ * computes. */
 #include <pthread.h>
 
 #include "graph.h"
