@@ -82,6 +82,7 @@ static const struct {
     {"compile", "kernels compiled for the CPU, time of the compiler"},
     {"range", "ranges of NVTX, from their begin to their end"},
     {"mark", "marks of NVTX"},
+    {"counter", "counters of NVTX"},
 };
 
 static void print(FILE *f, const struct row *rows, unsigned section)

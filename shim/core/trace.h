@@ -54,12 +54,13 @@ enum cumu_event_kind {
     CUMU_EVENT_GRAPH,
     CUMU_EVENT_COMPILE,
     CUMU_EVENT_RANGE, /* NVTX: what the program names itself */
-    CUMU_EVENT_MARK
+    CUMU_EVENT_MARK,
+    CUMU_EVENT_COUNTER /* a number of the program's at a time */
 };
 /* What NVTX lets a program say of a range or a mark besides its name. */
 struct cumu_annotation {
     const char *domain, *category; /* NULL: the default domain; none, or one that is a number only */
-    const char *payload;           /* a number as text, or NULL */
+    const char *payload;           /* a number as text, or NULL; of a counter its value */
     uint32_t category_number, color /* 0xAARRGGBB */;
     bool colored;
     uint64_t id; /* of a range of the process, which may end in another thread; 0: one of the thread's stack */
@@ -85,7 +86,7 @@ struct cumu_event {
     unsigned registers, local, fixed;         /* KERNEL: per thread; bytes per thread; bytes of static shared memory */
     const void *context;                      /* of the device work, the driver's handle; NULL: the calling thread's */
     const char *note;                         /* KERNEL: its code, "tier 1"; COMPILE: how it went */
-    const struct cumu_annotation *annotation; /* RANGE, MARK */
+    const struct cumu_annotation *annotation; /* RANGE, MARK, COUNTER */
 };
 /* Writes the event if its library and name are not filtered out. */
 void cumu_trace_event(struct cumu_event *e);

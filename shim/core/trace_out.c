@@ -13,7 +13,7 @@
 
 enum { HIGH = 400, LINE = 6144, NAME = 1024, STREAMS = 64, STREAM_TRACK = 1000000 };
 
-static const char *const kinds[] = {"call", "kernel", "copy", "graph", "compile", "range", "mark"};
+static const char *const kinds[] = {"call", "kernel", "copy", "graph", "compile", "range", "mark", "counter"};
 
 /* The file stays open, for a trace has many lines: on a number that programs do not come to, and looked at
  * before each line, as a program that closes everything may have it by now. */
@@ -119,6 +119,7 @@ static void text_event(struct cumu_writer *w, const struct cumu_event *e)
         break;
     case CUMU_EVENT_COMPILE: cumu_write(w, "compile %.*s %s", NAME, e->name, e->note); break;
     case CUMU_EVENT_RANGE:
+    case CUMU_EVENT_COUNTER:
     case CUMU_EVENT_MARK: cumu_range_text(w, e); break;
     }
 }
@@ -183,6 +184,7 @@ static void write_jsonl(struct cumu_writer *w, const struct cumu_event *e)
         cumu_write_quoted(w, e->note, strnlen(e->note, NAME));
         break;
     case CUMU_EVENT_RANGE:
+    case CUMU_EVENT_COUNTER:
     case CUMU_EVENT_MARK: cumu_range_jsonl(w, e); break;
     }
     if (e->bytes)

@@ -1,4 +1,4 @@
-/* Writes ranges and marks of NVTX, in each of the trace's formats: with domain, category, colour and payload. */
+/* Writes ranges, marks and counters of NVTX, in each of the trace's formats: with domain, category, colour and payload. */
 #include "core/trace.h"
 
 #include <string.h>
@@ -43,10 +43,15 @@ static const char *nearest_color(uint32_t argb)
 
 static void quoted(struct cumu_writer *w, const char *s) { cumu_write_quoted(w, s, strnlen(s, NAME)); }
 
+static const char *name_of(const struct cumu_event *e)
+{
+    return e->kind == CUMU_EVENT_MARK ? "mark" : e->kind == CUMU_EVENT_COUNTER ? "counter" : "range";
+}
+
 void cumu_range_text(struct cumu_writer *w, const struct cumu_event *e)
 {
     const struct cumu_annotation *a = e->annotation;
-    cumu_write(w, "%s ", e->kind == CUMU_EVENT_MARK ? "mark" : "range");
+    cumu_write(w, "%s ", name_of(e));
     quoted(w, e->name);
     if (a->domain) {
         cumu_write(w, " domain ");
@@ -61,7 +66,7 @@ void cumu_range_text(struct cumu_writer *w, const struct cumu_event *e)
     if (a->colored)
         cumu_write(w, " #%06x", a->color & 0xffffff);
     if (a->payload)
-        cumu_write(w, " payload %s", a->payload);
+        cumu_write(w, "%s%s", e->kind == CUMU_EVENT_COUNTER ? " = " : " payload ", a->payload);
 }
 
 /* The members of a JSON object, each with ", " before it. */
@@ -107,15 +112,34 @@ static void chrome_line(struct cumu_writer *w, const struct cumu_event *e, const
         cumu_write(w, ", \"id\": %llu", (unsigned long long)a->id);
     if (a->colored)
         cumu_write(w, ", \"cname\": \"%s\"", nearest_color(a->color));
-    cumu_write(w, ", \"args\": {\"nvtx\": \"%s\"", e->kind == CUMU_EVENT_MARK ? "mark" : "range");
+    cumu_write(w, ", \"args\": {\"nvtx\": \"%s\"", name_of(e));
     members(w, a);
     cumu_write(w, "}},");
+}
+
+/* A track of the process, of its domain's; JSON has no infinities. */
+static void chrome_counter(struct cumu_writer *w, const struct cumu_event *e)
+{
+    const struct cumu_annotation *a = e->annotation;
+    if (strpbrk(a->payload, "ni")) /* nan, inf */
+        return;
+    cumu_write(w, "{\"name\": ");
+    quoted(w, e->name);
+    cumu_write(w, ", \"cat\": \"nvtx\", \"ph\": \"C\", \"ts\": %.3f, \"pid\": %ld, \"tid\": %u", (double)e->start / 1e3,
+               e->process, e->thread);
+    if (a->domain) {
+        cumu_write(w, ", \"id\": ");
+        quoted(w, a->domain);
+    }
+    cumu_write(w, ", \"args\": {\"value\": %s}},", a->payload);
 }
 
 /* Ranges of a thread nest, as complete events must; those of the process are asynchronous ones, a pair of lines. */
 void cumu_range_chrome(struct cumu_writer *w, const struct cumu_event *e)
 {
-    if (e->kind == CUMU_EVENT_MARK) {
+    if (e->kind == CUMU_EVENT_COUNTER) {
+        chrome_counter(w, e);
+    } else if (e->kind == CUMU_EVENT_MARK) {
         chrome_line(w, e, "i", e->start);
     } else if (!e->annotation->id) {
         chrome_line(w, e, "X", e->start);

@@ -2,6 +2,8 @@
 #include "core/json.h"
 #include "core/trace.h"
 
+#include <locale.h>
+#include <pthread.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -12,13 +14,22 @@
 
 enum { TEXT = 96, PAGE = 4096, CALLER = 2048, PARTS = 32 };
 
+/* Numbers have points, whatever locale the program chose: formats of machines know nothing else. */
+static pthread_once_t locale_once = PTHREAD_ONCE_INIT;
+static locale_t points;
+static void make_locale(void) { points = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+
 void cumu_write(struct cumu_writer *w, const char *format, ...)
 {
     size_t room = (size_t)(w->end - w->at);
     va_list args;
+    (void)pthread_once(&locale_once, make_locale);
+    const locale_t own = points ? uselocale(points) : (locale_t)0;
     va_start(args, format);
     int n = vsnprintf(w->at, room, format, args);
     va_end(args);
+    if (own)
+        (void)uselocale(own);
     if (n < 0 || (size_t)n >= room)
         w->at = w->end; /* full: nothing more is written, and whoever made the writer sees it */
     else

@@ -2,6 +2,7 @@
  * do it, which open what NVTX_INJECTION64_PATH names and hand it pointers to their functions. Then what is wrong. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <locale.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -260,6 +261,52 @@ static void payloads(void)
     printf("numbers %d %d\n", enumeration(domain, &named) > d.schema, enumeration(domain, NULL) == 0);
 }
 
+/* Counters of integers and floats, by value and by address; and what is none. */
+static void counters(void)
+{
+    struct {
+        size_t size;
+        uint64_t type;
+        const char *name, *description;
+        uint64_t scope;
+        const void *semantics;
+        uint64_t id;
+    } a = {sizeof a, 17, "queue", NULL, 0, NULL, 0}, real = {sizeof a, 20, "load", NULL, 0, NULL, 1 << 24},
+      narrow = {sizeof a, 13, "narrow", NULL, 0, NULL, 0}, group = {sizeof a, 1 << 25, "group", NULL, 0, NULL, 0};
+    intptr_t f[8] = {0};
+    struct segment s = {0, 8, f};
+    struct module m = {3, sizeof m, 4, 0x0102, 1, &s, NULL, NULL};
+    int (*init)(struct module *) = extension();
+    if (!init || !init(&m) || !f[0])
+        return;
+    uint64_t (*make)(void *, const void *) = (uint64_t(*)(void *, const void *))f[0];
+    void (*integer)(void *, uint64_t, int64_t) = (void (*)(void *, uint64_t, int64_t))f[1];
+    void (*floating)(void *, uint64_t, double) = (void (*)(void *, uint64_t, double))f[2];
+    void (*sample)(void *, uint64_t, const void *, size_t) = (void (*)(void *, uint64_t, const void *, size_t))f[3];
+    void (*none)(void *, uint64_t, unsigned char) = (void (*)(void *, uint64_t, unsigned char))f[4];
+    void *domain = CALL(make_p, NULL, core2[12], "counted");
+    const uint64_t queue = make(domain, &a), third = make(NULL, &narrow), many = make(NULL, &group);
+    const int16_t less = -7;
+    const double half = 0.5;
+    printf("ids %d %d %d\n", queue >= (uint64_t)1 << 32, make(NULL, &real) == 1 << 24, make(NULL, NULL) == 0);
+    integer(domain, queue, -3);
+    integer(domain, queue, INT64_MAX);
+    floating(NULL, 1 << 24, 0.25);
+    floating(NULL, 1 << 24, -1.0 / 0.0);
+    sample(NULL, 1 << 24, &half, sizeof half);
+    sample(NULL, third, &less, sizeof less);
+    sample(NULL, third, &half, sizeof half); /* not of its size */
+    sample(NULL, third, NULL, sizeof less);
+    sample(NULL, many, &half, sizeof half);
+    none(domain, queue, 0);
+    none(domain, queue, 1);
+    none(domain, queue, 2);
+    integer(NULL, queue, 99); /* of no such domain */
+    integer(domain, 12345, 99);
+    a.size = 8;
+    printf("short %d\n", make(domain, &a) == 0);
+}
+
 static void wrong(void)
 {
     struct attributes small = {3, 8, 7, 1, 0, 0, 0, {0}, 1, "too small"},
@@ -297,6 +344,9 @@ static void *many(void *arg)
 
 int main(int argc, char **argv)
 {
+    const char *locale = getenv("CLIENT_LOCALE"); /* as a program sets that of its user */
+    if (locale && !setlocale(LC_ALL, locale))
+        return 2;
     const char *way = argc > 1 ? argv[1] : "linked", *what = argc > 2 ? argv[2] : "events";
     pthread_t t[4];
     if (strcmp(way, "linked") == 0 ? !load() : !inject())
@@ -313,6 +363,8 @@ int main(int argc, char **argv)
         extensions();
     } else if (strcmp(what, "payloads") == 0) {
         payloads();
+    } else if (strcmp(what, "counters") == 0) {
+        counters();
     } else {
         events();
     }

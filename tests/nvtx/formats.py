@@ -1,11 +1,19 @@
-"""usage: formats.py jsonl|chrome FILE: the ranges and marks of client.c with all that it says of them; prints ok."""
+"""usage: formats.py jsonl|chrome|counters FILE: the ranges and marks of client.c with all that it says of them; prints ok."""
 import json
 import sys
 
 form, path = sys.argv[1:]
 with open(path) as f:
-    events = json.load(f) if form == "chrome" else [json.loads(line) for line in f]
+    events = json.load(f) if form != "jsonl" else [json.loads(line) for line in f]
 events = [e for e in events if (e.get("cat") or e.get("library")) == "nvtx"]
+
+
+if form == "counters":
+    seen = [(e["name"], e.get("id"), e["args"]["value"]) for e in events if e["ph"] == "C"]
+    assert seen == [("queue", "counted", -3), ("queue", "counted", 2**63 - 1), ("load", None, 0.25), ("load", None, 0.5),
+                    ("narrow", None, -7), ("queue", "counted", 0)], seen
+    print("ok")
+    sys.exit()
 
 
 def find(name):

@@ -39,6 +39,10 @@ cp "$tmp/out" "$tmp/log"
 check "payloads: depths" 0 'push 0 push 1 pop 1 pop 0 pop -1' -- sh -c "tr '\n' ' ' <'$tmp/log'"
 check "payloads: look like this" 0 'range "message of a payload" domain "payloads"' 'range "schema"' 'mark "schema"' 'range "own"' \
     'mark "payload"' -- cat "$tmp/payloads"
+check "counters" 0 '^ids 1 1 1' '^short 1' PASS -- $trace -o "$tmp/counters" "$tmp/client" headers counters
+sed -n 's/.* counter //p' "$tmp/counters" >"$tmp/counted"
+check "counters: look like this" 0 '^"queue" domain "counted" = -3 "queue" domain "counted" = 9223372036854775807 "load" = 0.25 "load" = -inf "load" = 0.5 "narrow" = -7 "queue" domain "counted" = 0 $' \
+    -- sh -c "tr '\n' ' ' <'$tmp/counted'"
 check "a filter" 0 '"registered"' -- $trace --filter 'nvtx:reg*' "$tmp/client" headers
 absent "leaves others out" plain
 check "a summary" 0 '^ranges' ' nvtx "registered"$' '^marks' ' nvtx "other thread"$' -- $trace --summary "$tmp/client" headers
@@ -48,6 +52,19 @@ if command -v python3 >/dev/null 2>&1; then
     check "are JSON" 0 '^ok$' -- python3 "$here/formats.py" jsonl "$tmp/lines"
     check "a Chrome trace" 0 PASS -- $trace --format chrome -o "$tmp/chrome.json" "$tmp/client" headers
     check "is one array" 0 '^ok$' -- python3 "$here/formats.py" chrome "$tmp/chrome.json"
+    check "counters in it" 0 PASS -- $trace --format chrome -o "$tmp/counters.json" "$tmp/client" headers counters
+    check "are tracks" 0 '^ok$' -- python3 "$here/formats.py" counters "$tmp/counters.json"
+    # A program's locale may have a decimal comma, which no format of machines has.
+    if command -v localedef >/dev/null && localedef -i de_DE -f UTF-8 "$tmp/de_DE.UTF-8" 2>/dev/null; then
+        export LOCPATH="$tmp" CLIENT_LOCALE=de_DE.UTF-8
+        for form in jsonl chrome; do
+            check "$form with a comma" 0 PASS -- $trace --format $form -o "$tmp/comma.$form" "$tmp/client" headers
+            check "is the same" 0 '^ok$' -- python3 "$here/formats.py" $form "$tmp/comma.$form"
+        done
+        unset LOCPATH CLIENT_LOCALE
+    else
+        echo "skip a decimal comma: no localedef, or no such locale"
+    fi
 else
     echo "skip the machine formats: no python3"
 fi

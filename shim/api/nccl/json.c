@@ -3,6 +3,7 @@
 
 #include "core/json.h"
 
+#include <locale.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,7 +139,10 @@ static bool number(struct reader *r, struct json *j)
     j->integer = strtoll(text, &end, 10);
     if (*end) {
         j->type = JSON_REAL;
-        (void)strtod(text, &end);
+        locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* the program's may have a decimal comma */
+        (void)(c ? strtod_l(text, &end, c) : strtod(text, &end));
+        if (c)
+            freelocale(c);
     }
     if (*end || errno || n == sizeof text - 1) {
         (void)wrong(r, "a bad number");

@@ -8,10 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MODULE_MEMORY = 1, MODULE_PAYLOAD = 2 };
-/* Numbers of functions of payloads. Those behind, of clocks, scopes and batches of events, stay the headers' own, which
- * do nothing, as those of counters do. */
+enum { MODULE_MEMORY = 1, MODULE_PAYLOAD = 2, MODULE_COUNTERS = 4 };
+/* Numbers of functions of payloads, and of counters. Those behind, of clocks, scopes and batches, stay the headers' own,
+ * which do nothing. */
 enum { SCHEMA, ENUMERATION, MARK, PUSH, POP, START, END, IS_ENABLED };
+enum { COUNTER, SAMPLE_INTEGER, SAMPLE_REAL, SAMPLE, SAMPLE_NONE };
 
 /* A profiler may come later. */
 static uint8_t is_enabled(const void *domain)
@@ -20,19 +21,36 @@ static uint8_t is_enabled(const void *domain)
     return 1;
 }
 
-static void take_payloads(const struct nvtx_segment *s)
+typedef void (*function)(void);
+struct slot {
+    size_t slot;
+    function function;
+};
+static void take(const struct nvtx_segment *s, const struct slot *all, size_t n)
 {
-    typedef void (*function)(void);
-    static const struct {
-        size_t slot;
-        function function;
-    } all[] = {{SCHEMA, (function)cumu_nvtx_schema},     {ENUMERATION, (function)cumu_nvtx_enumeration},
-               {MARK, (function)cumu_nvtx_payload_mark}, {PUSH, (function)cumu_nvtx_payload_push},
-               {POP, (function)cumu_nvtx_payload_pop},   {START, (function)cumu_nvtx_payload_start},
-               {END, (function)cumu_nvtx_payload_end},   {IS_ENABLED, (function)is_enabled}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t i = 0; i < n; i++)
         if (all[i].slot < s->count)
             __atomic_store_n(&s->slots[all[i].slot], (intptr_t)all[i].function, __ATOMIC_RELEASE);
+}
+
+static void take_payloads(const struct nvtx_segment *s)
+{
+    static const struct slot all[] = {
+        {SCHEMA, (function)cumu_nvtx_schema},     {ENUMERATION, (function)cumu_nvtx_enumeration},
+        {MARK, (function)cumu_nvtx_payload_mark}, {PUSH, (function)cumu_nvtx_payload_push},
+        {POP, (function)cumu_nvtx_payload_pop},   {START, (function)cumu_nvtx_payload_start},
+        {END, (function)cumu_nvtx_payload_end},   {IS_ENABLED, (function)is_enabled}};
+    take(s, all, sizeof all / sizeof *all);
+}
+
+static void take_counters(const struct nvtx_segment *s)
+{
+    static const struct slot all[] = {{COUNTER, (function)cumu_nvtx_counter},
+                                      {SAMPLE_INTEGER, (function)cumu_nvtx_count_integer},
+                                      {SAMPLE_REAL, (function)cumu_nvtx_count_real},
+                                      {SAMPLE, (function)cumu_nvtx_count},
+                                      {SAMPLE_NONE, (function)cumu_nvtx_count_none}};
+    take(s, all, sizeof all / sizeof *all);
 }
 
 CUMU_EXPORT int InitializeInjectionNvtxExtension(struct nvtx_module *m);
@@ -42,7 +60,10 @@ int InitializeInjectionNvtxExtension(struct nvtx_module *m)
         return 0;
     if (m->id == MODULE_MEMORY)
         return cumu_nvtx_memory(m);
-    if (m->id == MODULE_PAYLOAD && m->segments >= 1 && m->segment && m->segment->slots)
+    const bool slots = m->segments >= 1 && m->segment && m->segment->slots;
+    if (m->id == MODULE_PAYLOAD && slots)
         take_payloads(m->segment);
+    if (m->id == MODULE_COUNTERS && slots)
+        take_counters(m->segment);
     return 1;
 }

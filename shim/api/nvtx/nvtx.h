@@ -84,6 +84,13 @@ int cumu_nvtx_payload_pop(void *domain, const void *payloads, size_t count);
 uint64_t cumu_nvtx_payload_start(void *domain, const void *payloads, size_t count);
 void cumu_nvtx_payload_end(void *domain, uint64_t id, const void *payloads, size_t count);
 
+/* Counters (counter.c), in the same way. */
+uint64_t cumu_nvtx_counter(const void *domain, const void *attributes);
+void cumu_nvtx_count_integer(const void *domain, uint64_t id, int64_t value);
+void cumu_nvtx_count_real(const void *domain, uint64_t id, double value);
+void cumu_nvtx_count(const void *domain, uint64_t id, const void *value, size_t size);
+void cumu_nvtx_count_none(const void *domain, uint64_t id, uint8_t reason);
+
 /* Extensions of NVTX: slots of functions, which their headers call where they are set. */
 struct nvtx_segment {
     size_t id, count;

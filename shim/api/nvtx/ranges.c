@@ -82,13 +82,14 @@ static const char *message_of(const struct nvtx_attributes *a)
 
 static void write_payload(char text[32], const struct nvtx_attributes *a)
 {
+    struct cumu_writer w = {text, text + 32, false}; /* which knows no locale */
     switch (a->payload_type) {
     case NVTX_PAYLOAD_U64: (void)snprintf(text, 32, "%llu", (unsigned long long)a->payload.u64); break;
     case NVTX_PAYLOAD_I64: (void)snprintf(text, 32, "%lld", (long long)a->payload.i64); break;
     case NVTX_PAYLOAD_U32: (void)snprintf(text, 32, "%u", a->payload.u32); break;
     case NVTX_PAYLOAD_I32: (void)snprintf(text, 32, "%d", a->payload.i32); break;
-    case NVTX_PAYLOAD_DOUBLE: (void)snprintf(text, 32, "%.17g", a->payload.d); break;
-    case NVTX_PAYLOAD_FLOAT: (void)snprintf(text, 32, "%.9g", (double)a->payload.f); break;
+    case NVTX_PAYLOAD_DOUBLE: cumu_write(&w, "%.17g", a->payload.d); break;
+    case NVTX_PAYLOAD_FLOAT: cumu_write(&w, "%.9g", (double)a->payload.f); break;
     default: text[0] = 0;
     }
 }
