@@ -1,4 +1,4 @@
-/* Writes ranges, marks and counters of NVTX, in each of the trace's formats: with domain, category, colour and payload. */
+/* Writes ranges, marks and counters of NVTX, in each of the formats: with domain, category, colour and payload. */
 #include "core/trace.h"
 
 #include <string.h>

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 enum { MODULE_MEMORY = 1, MODULE_PAYLOAD = 2, MODULE_COUNTERS = 4 };
-/* Numbers of functions of payloads, and of counters. Those behind, of clocks, scopes and batches, stay the headers' own,
- * which do nothing. */
+/* Numbers of functions of payloads, and of counters. Those behind, of clocks, scopes and batches, stay the headers'
+ * own, which do nothing. */
 enum { SCHEMA, ENUMERATION, MARK, PUSH, POP, START, END, IS_ENABLED };
 enum { COUNTER, SAMPLE_INTEGER, SAMPLE_REAL, SAMPLE, SAMPLE_NONE };
 
