@@ -3,7 +3,11 @@
  * next barrier, count on that without knowing it: the barrier between the two was forgotten, as in ggml's
  * flash_attn_vec_ext_f16 of 2024 and early 2025. What such a kernel means is what it does on a GPU, where all warps
  * have filled their part long before one of them comes to the second store. So the other warps of the block have a
- * turn after the first one. Any order of warps is right for a kernel without such races. */
+ * turn after the first one. Any order of warps is right for a kernel without such races.
+ *
+ * The same holds where all warps wait for a phase of an mbarrier and one of them brings about the next phases: on a GPU
+ * these take long enough for all to see each (CUTLASS's tutorial 02_mma_tma_sm100). Who missed one would wait for
+ * ever, as a parity tells two phases apart, not three. So a wait that ends is a turn for the others. */
 #include "ptx/front/front.h"
 #include "ptx/analysis/graph.h"
 
@@ -146,11 +150,18 @@ static bool fills(const struct turns *t, const struct ptx_instr *in)
            is_constant(t, &in->src[1], STEPS);
 }
 
+static bool waits_for_phase(const struct ptx_instr *in)
+{
+    return in->op == PTX_OP_MBARRIER && in->ndst == 1 && in->dst[0].kind == PTX_O_REG && strstr(in->opcode, "_wait");
+}
+
 void ptx_mark_turns(struct ptx_ctx *c, struct ptx_func *f)
 {
     struct turns t = {.f = f};
     unsigned meets = 0, writes = 0, left = MOST;
     for (uint32_t i = 0; i < f->ninstr; i++) {
+        if (waits_for_phase(&f->instr[i]))
+            f->instr[i].flags |= PTX_F_TURN;
         meets += meets_block(&f->instr[i]);
         writes += writes_shared(&f->instr[i]);
     }

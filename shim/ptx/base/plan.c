@@ -94,8 +94,11 @@ void base_operands(const struct lir_image *m, const struct lir_insn *i, struct b
     case LIR_BRA:
     case LIR_JOIN:
     case LIR_RET:
-    case LIR_EXIT:
-    case LIR_YIELD: return;
+    case LIR_EXIT: return;
+    case LIR_YIELD:
+        if (i->aux == 2)
+            use(o, i->a);
+        return;
     case LIR_GUARD:
     case LIR_BRP:
     case LIR_BRX: use(o, i->a); return;

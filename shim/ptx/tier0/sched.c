@@ -429,6 +429,10 @@ resume:
                 goto none_ready;
             goto resume;
         case LIR_YIELD:
+            if (i->aux == 2 && !(T0_PRED(w, i->a) & w->l.mask)) {
+                i++;
+                continue;
+            }
             w->pc++;
             if (i->aux)
                 return T0_RAN_TURN;

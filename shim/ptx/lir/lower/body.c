@@ -189,8 +189,11 @@ static void lower_instr(struct lir_lower *l, const struct ptx_instr *i, uint32_t
         o->aux = i->guard_neg;
     }
     lower_op(l, i);
-    if (i->flags & PTX_F_TURN)
-        lir_emit(l, LIR_YIELD)->aux = 1;
+    if (i->flags & PTX_F_TURN) {
+        struct lir_insn *o = lir_emit(l, LIR_YIELD);
+        o->aux = i->op == PTX_OP_MBARRIER ? 2 : 1;
+        o->a = i->op == PTX_OP_MBARRIER ? l->reg[i->dst[0].reg] : 0;
+    }
     if (i->guard >= 0)
         finish_guard(l, i, at);
     attach_text(l, i, at);

@@ -482,6 +482,17 @@ static void declare_results(struct t1_emit *e)
     }
 }
 
+/* After a store of such a kernel (PTX_F_TURN), or where a wait at an mbarrier has ended. */
+static void give_turn(struct t1_emit *e)
+{
+    const int32_t done = e->in->op == PTX_OP_MBARRIER ? t1_dst(e, 0) : -1;
+    if (done >= 0) {
+        struct t1_arg a = t1_value_arg(e, done, (uint32_t)e->block);
+        t1_put(e, "if (%s & %s)\n", t1_mask(e, &a), e->mask);
+    }
+    t1_put(e, "t1_turn(b);\n");
+}
+
 /* Text of an instruction; its guard narrows the mask that it runs under. */
 void t1_instr(struct t1_emit *e, uint32_t i)
 {
@@ -515,6 +526,6 @@ void t1_instr(struct t1_emit *e, uint32_t i)
             arithmetic(e);
     }
     if (in->flags & PTX_F_TURN)
-        t1_put(e, "t1_turn(b);\n");
+        give_turn(e);
     e->in = NULL;
 }

@@ -321,6 +321,7 @@ static __attribute__((noinline, unused)) void t1_rest(struct t1_block *b)
         last = at_; \
     } while (0)
 #else
+T1_INLINE void t1_turn(struct t1_block *b) { (void)b; }
 #define T1_REST(b, rounds, turn) (void)rounds
 /* Warps and blocks follow one another: beyond the next row, which is asked for too late (saxpy by CuPy's kernel, from
  * memory: 1.5 ms, with this 1.2). */
