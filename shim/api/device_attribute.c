@@ -46,15 +46,6 @@ static bool is_shared(int attribute)
                                         attribute <= CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
 }
 
-/* Bytes of shared memory that devices of capability 8.0 have, by which programs size their blocks; the CPU has as much
- * as any later one. */
-static int shared_before_90(int attribute)
-{
-    return attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin       ? 163 << 10
-           : attribute == cudaDevAttrMaxSharedMemoryPerMultiprocessor ? 164 << 10
-                                                                      : 0;
-}
-
 int cumu_device_attribute(int *value, int attribute, int device)
 {
     if (!value || attribute <= 0 || attribute > LAST)
@@ -91,9 +82,11 @@ int cumu_device_attribute(int *value, int attribute, int device)
             if (shown_by[i].attribute == attribute)
                 *value = cumu_mu_has(shown_by[i].function);
     }
-    const int most = cumu_claimed_cc() < 90 && !cumu_device_code() ? shared_before_90(attribute) : 0;
-    if (most && *value > most)
+    const int most = cumu_most_shared(cumu_claimed_cc()), reserved = 1 << 10; /* by the system */
+    if (attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin && *value > most)
         *value = most;
+    else if (attribute == cudaDevAttrMaxSharedMemoryPerMultiprocessor && *value - reserved > most)
+        *value = most + reserved;
     /* A driver that knows no larger maximum on request has the plain one; programs size their blocks by the former. */
     int plain = 0;
     if (attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin &&

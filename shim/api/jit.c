@@ -1,4 +1,4 @@
-/* JIT options: error and info log buffers of cuModuleLoadDataEx and its relatives. */
+/* JIT options: log buffers and register limit of cuModuleLoadDataEx and its relatives. */
 #include "api/jit.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 /* CUDA knows three dozen; a number far above is none. */
 enum { MOST_OPTIONS = 1024 };
 
-int cumu_jit_options(struct cumu_jit_log *log, unsigned n, const int *options, void *const *values)
+int cumu_jit_options(struct cumu_jit_request *log, unsigned n, const int *options, void *const *values)
 {
     memset(log, 0, sizeof *log);
     if ((n && (!options || !values)) || n > MOST_OPTIONS)
@@ -20,11 +20,13 @@ int cumu_jit_options(struct cumu_jit_log *log, unsigned n, const int *options, v
             log->info = values[i];
         else if (options[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES)
             log->info_size = (size_t)(uintptr_t)values[i] & UINT32_MAX;
+        else if (options[i] == CU_JIT_MAX_REGISTERS)
+            log->registers = (unsigned)(uintptr_t)values[i];
     }
     return CUDA_SUCCESS;
 }
 
-void cumu_jit_done(const struct cumu_jit_log *log, unsigned n, const int *options, void **values)
+void cumu_jit_done(const struct cumu_jit_request *log, unsigned n, const int *options, void **values)
 {
     for (unsigned i = 0; i < n; i++) {
         if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES && log->error)

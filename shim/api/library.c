@@ -6,7 +6,7 @@
 
 int cumu_library_load(struct cumu_module **out, const void *code, unsigned n, const int *options, void **values)
 {
-    struct cumu_jit_log log;
+    struct cumu_jit_request log;
     if (!out || !code)
         return CUDA_ERROR_INVALID_VALUE;
     int err = cumu_jit_options(&log, n, options, values);
@@ -19,7 +19,7 @@ int cumu_library_load(struct cumu_module **out, const void *code, unsigned n, co
 
 int cumu_library_load_file(struct cumu_module **out, const char *path, unsigned n, const int *options, void **values)
 {
-    struct cumu_jit_log log;
+    struct cumu_jit_request log;
     if (!out || !path)
         return CUDA_ERROR_INVALID_VALUE;
     int err = cumu_jit_options(&log, n, options, values);

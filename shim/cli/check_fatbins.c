@@ -4,6 +4,7 @@
 #include "cli/report.h"
 #include "core/file.h"
 #include "fatbin/fatbin.h"
+#include "compile/bound.h"
 #include "compile/link.h"
 #include "compile/pack.h"
 
@@ -115,7 +116,8 @@ static bool take_image(struct check_report *r, const struct fatbin_entry *e, cha
     char *text;
     size_t len;
     const int err = fatbin_unpack(e, &text, &len);
-    struct ptx_module *m = err ? NULL : ptx_module_open(text, len, diag);
+    const uint32_t registers = fatbin_registers(e->options, e->options_len);
+    struct ptx_module *m = err ? NULL : cumu_ptx_open(text, len, registers, diag); /* as kernel/unit.c */
     if (err)
         (void)snprintf(diag->msg, sizeof diag->msg, "%s", fatbin_error_text(err));
     else

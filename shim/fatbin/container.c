@@ -134,6 +134,22 @@ static const char *header_string(const uint8_t *entry, size_t header, uint64_t o
     return len && off >= ENTRY_HEADER && off <= header && len <= header - off ? (const char *)entry + off : NULL;
 }
 
+uint32_t fatbin_registers(const char *options, size_t len)
+{
+    static const char word[] = "-maxrregcount";
+    const char *at = options, *const end = options ? options + len : NULL;
+    uint32_t found = 0;
+    while (at && (at = memmem(at, (size_t)(end - at), word, strlen(word)))) {
+        uint32_t n = 0;
+        for (at += strlen(word); at < end && (*at == '=' || *at == ' '); at++)
+            ;
+        for (; at < end && *at >= '0' && *at <= '9' && n < 1000; at++)
+            n = 10 * n + (uint32_t)(*at - '0');
+        found = n;
+    }
+    return found;
+}
+
 int fatbin_walk_next(struct fatbin_walk *w, struct fatbin_entry *e, bool *more)
 {
     memset(e, 0, sizeof *e);

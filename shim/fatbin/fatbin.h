@@ -70,6 +70,9 @@ int fatbin_walk_open(struct fatbin_walk *w, const void *data, size_t size);
 /* Next entry of the container: FATBIN_OK with *e filled and *more true; *more false at the end.
  * An entry of unknown kind is delivered with FATBIN_UNKNOWN_KIND; the walk can go on after it. */
 int fatbin_walk_next(struct fatbin_walk *w, struct fatbin_entry *e, bool *more);
+/* Registers that a kernel may have by the last -maxrregcount among an entry's options or another line of ptxas's, which
+ * may be NULL; 0: it is not there. */
+uint32_t fatbin_registers(const char *options, size_t len);
 /* Goes on to the container that follows (sections hold several, zero-padded): true when there is one. */
 bool fatbin_walk_container(struct fatbin_walk *w);
 

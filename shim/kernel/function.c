@@ -3,6 +3,7 @@
 #include "kernel/graph.h"
 #include "kernel/jit.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,6 +194,18 @@ int cumu_func_shared_left(struct cumu_func *f, int blocks, int block_size, size_
     return err;
 }
 
+int cumu_most_shared(unsigned cc) { return cc < 90 && !cumu_device_code() ? 163 << 10 : INT_MAX; }
+
+/* More shared memory than programs are told that a block may have. What was compiled for later devices may have it,
+ * whatever is claimed. */
+static bool is_too_much(struct cumu_func *f, int dynamic)
+{
+    const unsigned claimed = cumu_claimed_cc(), of_text = cumu_unit_arch(f->unit);
+    int fixed;
+    return !cumu_func_attribute(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &fixed) &&
+           dynamic > cumu_most_shared(of_text > claimed ? of_text : claimed) - fixed;
+}
+
 /* A share of shared memory is a wish; a device's driver need not know it. */
 static bool is_hint(int attribute, int value)
 {
@@ -207,6 +220,8 @@ int cumu_func_set_attribute(struct cumu_func *f, int attribute, int value)
     int err = cumu_func_inst(f, &i);
     if (err)
         return err;
+    if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && is_too_much(f, value))
+        return CUDA_ERROR_INVALID_VALUE;
     if (of_clusters(attribute) && cumu_device_code())
         return CUDA_SUCCESS; /* for hardware that is not there: launches with clusters say so */
     err = mu.muFuncSetAttribute(i->function, attribute, value + cumu_func_front(f, attribute));

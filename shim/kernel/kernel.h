@@ -38,18 +38,20 @@ struct cumu_jitlink *cumu_as_jitlink(const void *p); /* of api/nvjitlink */
 
 /* ---- modules (module.c) --------------------------------------------------------------------- */
 
-/* What a load was told about where to put its diagnosis (cuModuleLoadDataEx); all may be absent. */
-struct cumu_jit_log {
+/* What a load was told: where to put its diagnosis (cuModuleLoadDataEx), how many registers a kernel may have; all may
+ * be absent. */
+struct cumu_jit_request {
     char *error, *info;
     size_t error_size, info_size;
+    unsigned registers;
 };
 
 /* Registered by the program: nothing is read before the first use. NULL on out of memory. */
 struct cumu_module *cumu_module_register(const void *wrapper);
 /* PTX text, fat binary, wrapper or cubin in memory; `data` is not referenced after the call. `size` may
  * be FATBIN_UNBOUNDED (PTX is then NUL-terminated). The text is scanned at once, so that errors show. */
-int cumu_module_load(const void *data, size_t size, const struct cumu_jit_log *log, struct cumu_module **out);
-int cumu_module_load_file(const char *path, const struct cumu_jit_log *log, struct cumu_module **out);
+int cumu_module_load(const void *data, size_t size, const struct cumu_jit_request *log, struct cumu_module **out);
+int cumu_module_load_file(const char *path, const struct cumu_jit_request *log, struct cumu_module **out);
 /* A whole file, NUL-terminated, malloc'ed. */
 int cumu_read_file(const char *path, char **data, size_t *size);
 void cumu_module_unload(struct cumu_module *m);
@@ -68,7 +70,7 @@ void cumu_context_gone(MUcontext ctx, int device);
 
 /* Linking at run time (cuLink*): images are collected, the result is PTX text that cumu_module_load takes.
  * The log buffers stay the caller's until the session is freed. (session.c) */
-int cumu_link_new(const struct cumu_jit_log *log, struct cumu_link **out);
+int cumu_link_new(const struct cumu_jit_request *log, struct cumu_link **out);
 int cumu_link_add(struct cumu_link *l, const void *data, size_t size);
 int cumu_link_add_file(struct cumu_link *l, const char *path);
 /* *text belongs to the session. */
@@ -140,6 +142,9 @@ bool cumu_clusters(void);
 int cumu_func_clusters(struct cumu_func *f, bool *may);
 /* Claimed compute capability as 80 for 8.0 (CUMU_COMPUTE_CAPABILITY). */
 unsigned cumu_claimed_cc(void);
+/* Bytes of shared memory that a block may have on devices of that capability, by which programs size their blocks; the
+ * CPU has as much as any. INT_MAX: what the device below says. */
+int cumu_most_shared(unsigned cc);
 /* Makes sure that a context is current on this thread, the way the runtime API does. */
 int cumu_context_current(MUcontext *ctx);
 

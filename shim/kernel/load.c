@@ -137,7 +137,7 @@ int cumu_module_add(struct cumu_module *m, const void *data, size_t size)
 
 /* Loads a module from an image of any kind. If it fails, the log that the program gave holds why, as
  * cuModuleLoadDataEx promises. */
-static int load(const void *data, size_t size, const char *path, const struct cumu_jit_log *log,
+static int load(const void *data, size_t size, const char *path, const struct cumu_jit_request *log,
                 struct cumu_module **out)
 {
     if (log && log->error && log->error_size)
@@ -170,7 +170,7 @@ static int load(const void *data, size_t size, const char *path, const struct cu
     return CUDA_SUCCESS;
 }
 
-int cumu_module_load(const void *data, size_t size, const struct cumu_jit_log *log, struct cumu_module **out)
+int cumu_module_load(const void *data, size_t size, const struct cumu_jit_request *log, struct cumu_module **out)
 {
     return load(data, size, NULL, log, out);
 }
@@ -209,7 +209,7 @@ out:
     return err;
 }
 
-int cumu_module_load_file(const char *path, const struct cumu_jit_log *log, struct cumu_module **out)
+int cumu_module_load_file(const char *path, const struct cumu_jit_request *log, struct cumu_module **out)
 {
     char *data;
     size_t size;

@@ -22,8 +22,8 @@ struct cumu_module {
     struct cumu_func *funcs; /* by name */
     struct host_var *vars;
     struct cumu_reference *references;
-    const struct cumu_jit_log *log;  /* during the load only */
-    struct cumu_module *prev, *next; /* all modules */
+    const struct cumu_jit_request *log; /* during the load only */
+    struct cumu_module *prev, *next;    /* all modules */
 };
 
 _Static_assert(sizeof(struct cumu_module) <= CUMU_HANDLE_SIZE, "a module fits a handle's slot");
@@ -59,7 +59,7 @@ int cumu_context_current(MUcontext *ctx)
     return err ? err : *ctx ? MUSA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-struct cumu_module *cumu_module_new(const struct cumu_jit_log *log, const void *wrapper)
+struct cumu_module *cumu_module_new(const struct cumu_jit_request *log, const void *wrapper)
 {
     struct cumu_module *m = cumu_handle_new(CUMU_H_MODULE);
     if (!m)
@@ -298,7 +298,7 @@ struct cumu_unit **cumu_module_units(struct cumu_module *m) { return &m->units; 
 
 void cumu_module_loaded(struct cumu_module *m) { m->log = NULL; }
 
-const struct cumu_jit_log *cumu_module_log(const struct cumu_module *m) { return m->log; }
+const struct cumu_jit_request *cumu_module_request(const struct cumu_module *m) { return m->log; }
 
 const void *cumu_module_wrapper(const struct cumu_module *m) { return m->wrapper; }
 

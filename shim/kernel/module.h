@@ -104,14 +104,14 @@ int cumu_unit_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, voi
 
 /* An empty module, and images added to it (PTX text, fat binary, wrapper) before it is opened; log: where its errors
  * are told, or NULL; wrapper: what a registered one was registered by, or NULL. */
-struct cumu_module *cumu_module_new(const struct cumu_jit_log *log, const void *wrapper);
+struct cumu_module *cumu_module_new(const struct cumu_jit_request *log, const void *wrapper);
 int cumu_module_add(struct cumu_module *m, const void *data, size_t size);
 /* Scans all units, links them if they need each other. */
 int cumu_module_open(struct cumu_module *m);
 struct cumu_unit **cumu_module_units(struct cumu_module *m);
 #define CUMU_EACH_UNIT(m, u) for (struct cumu_unit *u = *cumu_module_units(m); u; u = cumu_unit_next(u))
-void cumu_module_loaded(struct cumu_module *m);                          /* nobody is told of errors any more */
-const struct cumu_jit_log *cumu_module_log(const struct cumu_module *m); /* NULL: none */
+void cumu_module_loaded(struct cumu_module *m);                                  /* nobody is told of errors any more */
+const struct cumu_jit_request *cumu_module_request(const struct cumu_module *m); /* NULL: none */
 const void *cumu_module_wrapper(const struct cumu_module *m);
 /* Where the lists of register.c and reference.c hang; under the lock. */
 struct host_var **cumu_module_vars(struct cumu_module *m);

@@ -12,7 +12,7 @@ static void report(struct cumu_module *m, enum cumu_level level, const char *sym
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* kernels of a load may be compiled side by side */
     if (cumu_log_on(level, "kernel"))
         cumu_log(NULL, level, "kernel", symbol, "%s", text);
-    const struct cumu_jit_log *log = m ? cumu_module_log(m) : NULL;
+    const struct cumu_jit_request *log = m ? cumu_module_request(m) : NULL;
     if (log && log->error && log->error_size && level <= CUMU_WARN) {
         pthread_mutex_lock(&one);
         size_t at = strnlen(log->error, log->error_size);

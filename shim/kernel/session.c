@@ -7,12 +7,12 @@
 struct cumu_link {
     uint32_t kind; /* CUMU_H_LINK */
     struct cumu_module *module;
-    struct cumu_jit_log log;
+    struct cumu_jit_request log;
     char *text;
     size_t size;
 };
 
-int cumu_link_new(const struct cumu_jit_log *log, struct cumu_link **out)
+int cumu_link_new(const struct cumu_jit_request *log, struct cumu_link **out)
 {
     struct cumu_link *l = cumu_handle_new(CUMU_H_LINK);
     if (!l)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/bound.h"
 #include "compile/compile.h"
 #include "kernel/nest.h"
 
@@ -140,10 +141,18 @@ void cumu_unit_leave(struct cumu_unit *u)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static int scan_text(struct cumu_unit *u, const char *text, size_t len, struct ptx_diag *diag)
+/* What the program asked the driver's compiler goes before what nvcc was told. */
+static uint32_t most_registers(const struct cumu_unit *u, uint32_t by_options)
+{
+    const struct cumu_jit_request *asked = cumu_module_request(u->module);
+    return asked && asked->registers ? asked->registers : by_options;
+}
+
+/* registers: that a kernel may have by the options of its fat binary; 0: it has none. */
+static int scan_text(struct cumu_unit *u, const char *text, size_t len, uint32_t registers, struct ptx_diag *diag)
 {
     memset(diag, 0, sizeof *diag);
-    u->ptx = ptx_module_open(text, len, diag);
+    u->ptx = cumu_ptx_open(text, len, most_registers(u, registers), diag);
     if (!u->ptx)
         return diag->nomem ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX;
     u->arch = u->ptx->target;
@@ -190,7 +199,7 @@ static int open_packed(struct cumu_unit *u)
                            u->packed->number, cumu_pack_file(u->pack, u->packed), why);
         return CUDA_ERROR_INVALID_IMAGE;
     }
-    int err = scan_text(u, text, u->packed->text, &diag);
+    int err = scan_text(u, text, u->packed->text, 0, &diag);
     free(text);
     if (err)
         cumu_diag_report(u->module, "module", &diag);
@@ -226,7 +235,7 @@ static int open_container(struct cumu_unit *u)
             res = bad == FATBIN_NOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_IMAGE;
             continue;
         }
-        res = scan_text(u, text, len, &diag);
+        res = scan_text(u, text, len, fatbin_registers(l.entry[i].options, l.entry[i].options_len), &diag);
         free(text);
         if (res == CUDA_SUCCESS) {
             u->arch = l.entry[i].arch;
@@ -248,7 +257,7 @@ int cumu_unit_open(struct cumu_unit *u)
     u->opened = true;
     if (u->text) {
         struct ptx_diag diag;
-        u->error = scan_text(u, u->text, u->text_len, &diag);
+        u->error = scan_text(u, u->text, u->text_len, 0, &diag);
         if (u->error)
             cumu_diag_report(u->module, "module", &diag);
         free(u->text);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CREATE = 1, EMBEDDED, DEVICE_C, LINK };
+enum { CREATE = 1, EMBEDDED, DEVICE_C, LINK, CMDLINE };
 
 /* Names of fatbinary 13.0's --help, and those of older releases that XLA and clang use. */
 static const struct tool_option options[] = {
@@ -25,7 +25,7 @@ static const struct tool_option options[] = {
     {"32", "32", TOOL_FLAG, 0},
     {"64", "64", TOOL_FLAG, 0},
     {"cicc-cmdline", "cicc-cmdline", TOOL_TEXT, 0},
-    {"cmdline", "cmdline", TOOL_TEXT, 0},
+    {"cmdline", "cmdline", TOOL_TEXT, CMDLINE},
     {"compress", "compress", TOOL_TEXT, 0},
     {"compress-all", "compress-all", TOOL_FLAG, 0},
     {"compress-mode", "compress-mode", TOOL_TEXT, 0},
@@ -75,43 +75,58 @@ static void put(char *to, uint64_t value, unsigned bytes)
         to[i] = (char)(value >> (8 * i));
 }
 
-/* The entry's header and payload; the layout: mapping/facts/cuda.md F3. */
-static size_t write_entry(char *to, const struct image *image)
+enum { HEADER = 64 }; /* without options */
+
+/* What ptxas is to be told stands behind the header of PTX. */
+static size_t header_size(const struct image *image, const char *cmdline)
 {
-    enum { HEADER = 64, VERSION = 0x0101, FLAGS = 0x11 /* 64 bits, Linux */ };
+    return HEADER + (image->ptx && cmdline ? padded(8 + strlen(cmdline)) : 0);
+}
+
+/* The entry's header and payload; the layout: mapping/facts/cuda.md F3. */
+static size_t write_entry(char *to, const struct image *image, const char *cmdline)
+{
+    enum { VERSION = 0x0101, FLAGS = 0x11 /* 64 bits, Linux */ };
+    const size_t header = header_size(image, cmdline);
     struct ptx_diag diag;
     struct ptx_module *m = image->ptx ? ptx_module_open(image->data, image->size, &diag) : NULL;
     size_t size = padded(image->size + image->ptx);
     put(to, image->ptx ? FATBIN_PTX : FATBIN_CUBIN, 2);
     put(to + 2, VERSION, 2);
-    put(to + 4, HEADER, 4);
+    put(to + 4, header, 4);
     put(to + 8, size, 8);
     put(to + 0x18, m ? m->version_minor : 7, 2);
     put(to + 0x1a, m ? m->version_major : 1, 2);
     put(to + 0x1c, image->arch, 4);
     put(to + 0x28, FLAGS | (image->suffix == 'a' ? FATBIN_F_ARCH_A : image->suffix == 'f' ? FATBIN_F_ARCH_F : 0), 8);
-    memcpy(to + HEADER, image->data, image->size);
+    if (header > HEADER) { /* where the block is; in it, where its text is, and how long */
+        put(to + 0x14, HEADER, 4);
+        put(to + HEADER, HEADER + 8, 4);
+        put(to + HEADER + 4, strlen(cmdline), 4);
+        memcpy(to + HEADER + 8, cmdline, strlen(cmdline));
+    }
+    memcpy(to + header, image->data, image->size);
     if (m)
         ptx_module_close(m);
-    return HEADER + size;
+    return header + size;
 }
 
 /* All images in one container, malloc'ed. */
-static char *make_container(const struct image *image, unsigned n, size_t *size)
+static char *make_container(const struct image *image, unsigned n, const char *cmdline, size_t *size)
 {
-    enum { HEADER = 16 };
-    *size = HEADER;
+    enum { FRONT = 16 };
+    *size = FRONT;
     for (unsigned i = 0; i < n; i++)
-        *size += 64 + padded(image[i].size + image[i].ptx);
-    char *to = calloc(1, *size), *at = to + HEADER;
+        *size += header_size(&image[i], cmdline) + padded(image[i].size + image[i].ptx);
+    char *to = calloc(1, *size), *at = to + FRONT;
     if (!to)
         return NULL;
     put(to, FATBIN_MAGIC, 4);
     put(to + 4, 1, 2);
-    put(to + 6, HEADER, 2);
-    put(to + 8, *size - HEADER, 8);
+    put(to + 6, FRONT, 2);
+    put(to + 8, *size - FRONT, 8);
     for (unsigned i = 0; i < n; i++)
-        at += write_entry(at, &image[i]);
+        at += write_entry(at, &image[i], cmdline);
     return to;
 }
 
@@ -167,7 +182,7 @@ int tool_fatbinary(const struct tool *t, int argc, char **argv)
     if (!status && !ours)
         tool_become_real(t, argv);
     size_t size = 0;
-    char *container = image && !status ? make_container(image, l.nlist, &size) : NULL;
+    char *container = image && !status ? make_container(image, l.nlist, l.value[CMDLINE], &size) : NULL;
     if (!status && !container)
         status = tool_fatal(t, "Memory allocation failure");
     if (!status && l.value[CREATE] && !tool_write(t, l.value[CREATE], container, size))

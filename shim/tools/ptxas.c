@@ -1,5 +1,6 @@
 /* ptxas: checks PTX and wraps it into a cubin that carries it, for the loader to translate when it is loaded. Messages,
  * exit statuses and the lines of -v are those that callers of NVIDIA's read (Triton, XLA, GCC's offload assembler). */
+#include "compile/bound.h"
 #include "compile/link.h"
 #include "core/file.h"
 #include "fatbin/fatbin.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ARCH = 1, OUTPUT, VERBOSE, RELOCATABLE, LOCAL, SILENT };
+enum { ARCH = 1, OUTPUT, VERBOSE, RELOCATABLE, LOCAL, SILENT, REGISTERS };
 
 /* Names of ptxas 13.0's --help, and one of Triton's that it keeps to itself (mapping/facts/cuda.md X1). */
 static const struct tool_option options[] = {
@@ -49,7 +50,7 @@ static const struct tool_option options[] = {
     {"legacy-bar-warp-wide-behavior", "legacy-bar-warp-wide-behavior", TOOL_FLAG, 0},
     {"make-errors-visible-at-exit", "make-errors-visible-at-exit", TOOL_FLAG, 0},
     {"maxntid", "maxntid", TOOL_TEXT, 0},
-    {"maxrregcount", "maxrregcount", TOOL_NUMBER, 0},
+    {"maxrregcount", "maxrregcount", TOOL_NUMBER, REGISTERS},
     {"minnctapersm", "minnctapersm", TOOL_NUMBER, 0},
     {"optimize-float-atomics", "opt-fp-atomics", TOOL_FLAG, 0},
     {"override-directive-values", "override-directive-values", TOOL_FLAG, 0},
@@ -216,6 +217,18 @@ static struct ptx_module *open_inputs(const struct tool *t, const struct tool_li
     return one;
 }
 
+/* m, or in its place one that keeps to --maxrregcount; NULL and said so without memory. */
+static struct ptx_module *limit_registers(const struct tool *t, const struct tool_line *l, struct ptx_module *m)
+{
+    const uint32_t registers = l->value[REGISTERS] ? (uint32_t)strtoul(l->value[REGISTERS], NULL, 0) : 0;
+    struct ptx_module *limited = registers ? cumu_ptx_open(m->text, m->text_len, registers, NULL) : m;
+    if (limited != m)
+        ptx_module_close(m);
+    if (!limited)
+        (void)tool_fatal(t, "Memory allocation failure");
+    return limited;
+}
+
 /* ---- the program ---------------------------------------------------------------------------- */
 
 static int assemble(const struct tool *t, const struct tool_line *l, char **argv)
@@ -237,6 +250,8 @@ static int assemble(const struct tool *t, const struct tool_line *l, char **argv
         status = tool_fatal(t, "PTX with .target 'sm_%ua' cannot be compiled for architecture '%s'", m->target, arch);
     else if (unresolved && !l->value[RELOCATABLE])
         status = tool_fatal(t, "Unresolved extern function '%s'", unresolved);
+    if (!status && !(m = limit_registers(t, l, m)))
+        return TOOL_FAILED;
     if (!status)
         tool_report(t, m, arch, l->value[VERBOSE] != NULL, l->value[LOCAL] != NULL && !l->value[SILENT]);
     if (!status && code) {

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char error[512], info[512];
     static const char line[] = "====\n";
-    struct cumu_jit_log log = {error, info, sizeof error, sizeof info};
+    struct cumu_jit_request log = {error, info, sizeof error, sizeof info, 0};
     struct cumu_link *l;
     char *text;
     size_t n;

@@ -84,7 +84,7 @@ static void loading(void)
     cumu_module_unload(m);
 }
 
-static int load_fatbin(unsigned kind, const void *payload, size_t n, size_t cut, struct cumu_jit_log *log)
+static int load_fatbin(unsigned kind, const void *payload, size_t n, size_t cut, struct cumu_jit_request *log)
 {
     static unsigned char container[8192];
     struct cumu_module *m = NULL;
@@ -100,7 +100,7 @@ static void bad_images(void)
     static const char syntax[] = HEAD ".visible .entry k()\n{\n  ret;\n}\n.visible .entri x() { }\n";
     static const char body[] = HEAD ".visible .entry k()\n{\n  .reg .b32 %r<2>;\n  frob.u32 %r1, 3;\n  ret;\n}\n";
     char text[256] = "";
-    struct cumu_jit_log log = {.error = text, .error_size = sizeof text};
+    struct cumu_jit_request log = {.error = text, .error_size = sizeof text};
     struct cumu_module *m = NULL;
     struct cumu_func *f;
     MUfunction mf;
@@ -152,7 +152,7 @@ static void one_of_two(void)
     };
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         char text[512], error[256] = "";
-        struct cumu_jit_log log = {.error = error, .error_size = sizeof error};
+        struct cumu_jit_request log = {.error = error, .error_size = sizeof error};
         struct cumu_module *m = NULL;
         struct cumu_func *f;
         MUfunction mf;
@@ -242,7 +242,7 @@ static void linking(void)
           "colliding private names are kept apart");
     cumu_module_unload(m);
 
-    struct cumu_jit_log none = {0};
+    struct cumu_jit_request none = {0};
     struct cumu_link *l;
     char *text;
     check(cumu_link_new(&none, &l) == CUDA_SUCCESS && cumu_as_link(l) == l, "link session");

@@ -46,7 +46,7 @@ static void functions(CUmodule m)
     unsigned count = 0, small = 0, small_size = 0;
     unsigned long long address = 0;
     size_t size = 0, offset = 0;
-    int value = 0, blocks = 0, block = 0, loaded = -1;
+    int value = 0, blocks = 0, block = 0, loaded = -1, most = 0;
     const char *name = NULL;
     OK(C(cuModuleGetFunctionCount)(&count, m));
     IS(count, 1);
@@ -69,6 +69,11 @@ static void functions(CUmodule m)
     IS(loaded, 1);
     OK(C(cuFuncGetAttribute)(&value, CU_FUNC_ATTRIBUTE_PTX_VERSION, k));
     IS(value, 70);
+    OK(C(cuDeviceGetAttribute)(&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0));
+    OK(C(cuFuncGetAttribute)(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, k));
+    OK(C(cuFuncSetAttribute)(k, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - value));
+    IS(C(cuFuncSetAttribute)(k, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - value + 1),
+       CUDA_ERROR_INVALID_VALUE);
     OK(C(cuFuncSetAttribute)(k, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 256));
     OK(C(cuFuncSetCacheConfig)(k, 0));
     OK(C(cuFuncSetSharedMemConfig)(k, 0));

@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 tools=$(realpath "$B/libexec/cumu")
 cumu=$(realpath "$cumu")
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null) || nvcc=
-for p in loads starts nvidia grid; do
+for p in loads starts nvidia grid registers; do
     "${CC:-cc}" -std=gnu11 -O1 -w -o "$tmp/$p" "$here/$p.c" -ldl
 done
 cd "$tmp"
@@ -38,6 +38,17 @@ check "the default output" 0 -- sh -c '"$1" add.ptx && cmp -n 40 elf.o add.cubin
 check "to a device" 0 -- "$tools/ptxas" add.ptx -c -o /dev/null
 printf '%s\n' '-arch=sm_75' '"add.ptx"' '-o opt.cubin' >options
 check "an options file" 0 -- sh -c '"$1" --options-file options && cmp -n 40 opt.cubin add.cubin' - "$tools/ptxas"
+
+# ---- a limit of registers, whoever sets it
+./registers ptx >limit.ptx
+check "by ptxas" 0 "'free' for 'sm_75'" '^ptxas info    : Used 48 registers' -- \
+    "$tools/ptxas" -v -arch=sm_75 -maxrregcount=48 limit.ptx -o limit.cubin
+check "by nvcc, in a fat binary" 0 -- sh -c '"$1/ptxas" -arch=sm_70 limit.ptx -o free.cubin && "$1/fatbinary" \
+    --create=limit.fatbin --cmdline=" -maxrregcount=24 " --image3=kind=ptx,sm=75,file=limit.ptx \
+    --image3=kind=elf,sm=70,file=free.cubin' - "$tools"
+check "kernels without launch bounds keep to it" 0 '^text: many many 40 many$' '^module: 32 many 40 32$' \
+    '^text again: many many 40 many$' '^library: 32 many 40 32$' '^link: 32 many 40 32$' '^nvJitLink: 32 many 40 32$' \
+    '^limit.cubin: 48 many 40 48$' '^limit.fatbin: 24 many 40 24$' -- "$cumu" run ./registers limit.cubin limit.fatbin
 
 # ---- ptxas: what it says
 check "what a kernel takes" 0 '^ptxas info    : 400 bytes gmem, 4 bytes cmem\[3\]$' \

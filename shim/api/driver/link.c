@@ -4,7 +4,7 @@
 
 CUresult wrap_cuLinkCreate_v2(unsigned n, const int *options, void **values, CUlinkState *out)
 {
-    struct cumu_jit_log log;
+    struct cumu_jit_request log;
     if (!out)
         return CUDA_ERROR_INVALID_VALUE;
     int err = cumu_jit_options(&log, n, options, values);

@@ -19,7 +19,8 @@ struct cumu_jitlink {
     void *own;                  /* its session, once LTO-IR came */
     const char **options;       /* one block with their text; NULL-terminated, room for two more */
     bool lto, ptx, complete;
-    const char *text; /* of the link */
+    unsigned registers; /* -maxrregcount */
+    const char *text;   /* of the link */
     size_t size;
     char *error, *info; /* LOG bytes each */
 };
@@ -59,8 +60,16 @@ static bool keep_options(struct cumu_jitlink *s, uint32_t n, const char *const *
         text += strlen(text) + 1;
         s->lto |= strcmp(options[i], "-lto") == 0;
         s->ptx |= strcmp(options[i], "-ptx") == 0;
+        const unsigned registers = fatbin_registers(options[i], strlen(options[i]));
+        s->registers = registers ? registers : s->registers;
     }
     return text != NULL;
+}
+
+static bool open_link(struct cumu_jitlink *s)
+{
+    const struct cumu_jit_request request = {s->error, s->info, LOG, LOG, s->registers};
+    return cumu_link_new(&request, &s->link) == CUDA_SUCCESS;
 }
 
 /* The program's own linker knows best what options there are. */
@@ -97,8 +106,7 @@ static nvJitLinkResult create(unsigned toolkit, void **out, uint32_t n, const ch
     s->by = by;
     s->error = calloc(1, LOG);
     s->info = calloc(1, LOG);
-    struct cumu_jit_log log = {s->error, s->info, LOG, LOG};
-    if (!s->error || !s->info || !keep_options(s, n, options) || cumu_link_new(&log, &s->link)) {
+    if (!s->error || !s->info || !keep_options(s, n, options) || !open_link(s)) {
         destroy(s);
         return NVJITLINK_ERROR_INTERNAL;
     }
