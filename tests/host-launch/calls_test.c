@@ -31,6 +31,21 @@ static void assert_child(void)
         _exit(1);
 }
 
+/* The context has failed before the program synchronises. */
+static void late_child(void)
+{
+    unsigned flags;
+    dup2(2, 1);
+    if (!kernels_start() || muLaunchKernel(kernel_function("say"), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) ||
+        muLaunchKernel(kernel_function("claims"), 4, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL))
+        _exit(1);
+    for (int ms = 0; ms < 20000 && !muCtxGetFlags(&flags); ms++)
+        usleep(1000);
+    if (muCtxSynchronize() != MUSA_ERROR_ASSERT)
+        _exit(1);
+    fflush(stdout);
+}
+
 static void assert_flood_child(void)
 {
     if (!kernels_start() || muCtxSetLimit(MU_LIMIT_PRINTF_FIFO_SIZE, 4096) ||
@@ -137,6 +152,7 @@ int main(void)
     check(count(said, "a.cu:17: f(): block: [1,0,0], thread: [") == 4 && strstr(said, "thread: [27,0,0] A"),
           "for each thread");
     check(count(said, "kernel claims: assertion: block [1,0,0], thread [3,0,0]") == 1, "and ours names the kernel");
+    check(strstr(stderr_of(late_child), "block 0!\n") != NULL, "what was printed before is not lost");
     said = stderr_of(assert_flood_child);
     check(count(said, " failed.\n") < 60 && strstr(said, "lines beyond the limit of device printf were lost") &&
               strstr(said, "kernel claims: assertion"),

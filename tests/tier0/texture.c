@@ -215,6 +215,33 @@ static void coordinates(void)
     }
 }
 
+/* Normalized coordinates of every size, which repeat or are mirrored; where rounding may lead to either of two texels
+ * both are right. */
+static void periods(void)
+{
+    enum { LANES = 512 };
+    uint32_t want[LANES];
+    number_texels();
+    for (uint32_t n = 2; n < 8; n++)
+        for (unsigned mode = T0_ADDR_WRAP; mode <= T0_ADDR_MIRROR; mode += T0_ADDR_MIRROR - T0_ADDR_WRAP) {
+            shape(T0_TEXEL_F32, 1, n, 1, 1);
+            tex.normalized = true;
+            tex.address[0] = mode;
+            go("mul.lo.u32 %r2, %r1, 0x9E3779B1; rem.u32 %r3, %r2, 0x7F800000; and.b32 %r2, %r2, 0x80000000;\n"
+               "or.b32 %r3, %r3, %r2; mov.b32 %f2, %r3;\n"
+               "tex.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd31, {%f2}]; st.global.f32 [%rd0], %f4;",
+               LANES, NULL);
+            for (uint32_t i = 0; i < LANES; i++) {
+                const uint32_t b = i * 0x9E3779B1u;
+                const double m = fmod((double)value(b % 0x7F800000u | (b & 0x80000000u)), 2) + 2;
+                const double at = (mode == T0_ADDR_WRAP ? m - floor(m) : fmod(m, 2)) * n, edge = fabs(at - round(at));
+                const uint32_t k = (uint32_t)at;
+                want[i] = edge > 0 && edge < 1e-4 ? out[i] : bits((float)(k < n ? k : 2 * n - 1 - k));
+            }
+            same(mode == T0_ADDR_WRAP ? "coordinates that repeat" : "mirrored coordinates", want, LANES);
+        }
+}
+
 /* ---- filters --------------------------------------------------------------------------------- */
 
 static void filters(void)
@@ -509,6 +536,7 @@ int main(void)
     formats();
     results();
     coordinates();
+    periods();
     filters();
     short_way();
     cubes();

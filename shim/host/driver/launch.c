@@ -92,6 +92,9 @@ MUresult host_grid_perform(MUfunction f, MUcontext ctx, struct t0_grid *g, const
     f->block_ns = each > UINT32_MAX ? UINT32_MAX : each ? (uint32_t)each : 1;
     if (workspace)
         host_mem_free(device, workspace);
+    /* Who synchronises later may only see that the context has failed. */
+    if (asserted || kind != T0_OK)
+        host_kernels_synced(ctx);
     if (asserted) /* what failed later in the same launch is its consequence */
         return host_assertions_report(ctx);
     if (g->watch && host_memcheck_end(&check))

@@ -131,6 +131,12 @@ static inline int64_t floor_of(double x)
     return i - (x < (double)i);
 }
 
+/* A normalized coordinate within its period, 1 or 2; large ones are whole numbers, and even. NaN and infinity: 0. */
+static inline double within(double x, unsigned period)
+{
+    return x > -0x1p40 && x < 0x1p40 ? x - period * (double)floor_of(x / period) : 0;
+}
+
 struct axis {      /* where a fetch looks on one axis */
     int64_t at[2]; /* the texel and the next one, -1 = the border */
     float weight;  /* of the next one, 8 bits of fraction */
@@ -143,8 +149,12 @@ static inline struct axis look(const struct t0_texture *t, unsigned k, float f, 
     double x = f;
     struct axis a = {.weight = 0};
     int64_t i;
+    if (t->normalized && mode == T0_ADDR_WRAP)
+        x = within(x, 1);
+    else if (t->normalized && mode == T0_ADDR_MIRROR && !(x > -2 && x < 2))
+        x = within(x, 2);
     if (t->normalized)
-        x = (float)(mode == T0_ADDR_WRAP ? x - (double)floor_of(x) : x) * (float)n;
+        x = (float)x * (float)n;
     else if (mode != T0_ADDR_BORDER)
         mode = T0_ADDR_CLAMP;
     x = x > -0x1p40 ? x < 0x1p40 ? x : 0x1p40 : -0x1p40; /* NaN is far to the left */
