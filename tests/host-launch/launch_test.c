@@ -105,7 +105,7 @@ static void test_errors(void)
         {shared, {1, 1, 1}, {1, 1, 1}, 32768, MUSA_SUCCESS, "16 KiB static + 32 KiB"},
         {shared, {1, 1, 1}, {1, 1, 1}, 32769, MUSA_ERROR_INVALID_VALUE, "and a byte"},
         {bounded, {1, 1, 1}, {64, 1, 1}, 0, MUSA_SUCCESS, ".maxntid kept"},
-        {bounded, {1, 1, 1}, {65, 1, 1}, 0, MUSA_ERROR_LAUNCH_OUT_OF_RESOURCES, ".maxntid exceeded"},
+        {bounded, {1, 1, 1}, {65, 1, 1}, 0, MUSA_ERROR_INVALID_VALUE, ".maxntid exceeded"},
         {required, {1, 1, 1}, {32, 1, 1}, 0, MUSA_SUCCESS, ".reqntid met"},
         {required, {1, 1, 1}, {16, 1, 1}, 0, MUSA_ERROR_INVALID_VALUE, ".reqntid not met"},
         {NULL, {1, 1, 1}, {1, 1, 1}, 0, MUSA_ERROR_INVALID_HANDLE, "no function"},

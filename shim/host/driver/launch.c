@@ -159,10 +159,9 @@ static MUresult check_shape(MUfunction f, const struct host_device *d, const uin
             block[i] > (uint32_t)host_device_attribute(d, block_limit[i]))
             return MUSA_ERROR_INVALID_VALUE;
     uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
-    if (threads > (uint64_t)host_device_attribute(d, MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK))
+    if (threads > (uint64_t)host_device_attribute(d, MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) ||
+        threads > f->info.max_threads) /* .maxntid: the tests of numba-cuda want this error, too, not "resources" */
         return MUSA_ERROR_INVALID_VALUE;
-    if (threads > f->info.max_threads)
-        return MUSA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     const uint32_t *wanted = f->info.reqntid;
     if (wanted[0] && (block[0] != wanted[0] || block[1] != wanted[1] || block[2] != wanted[2]))
         return MUSA_ERROR_INVALID_VALUE;

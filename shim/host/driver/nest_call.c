@@ -83,14 +83,12 @@ static int check_launch(const struct caller *c, const struct host_kernel_launch 
         if (!n || n > (uint32_t)host_device_attribute(d, most[i]))
             return NEST_INVALID_CONFIGURATION;
     }
-    if ((uint64_t)k->block[0] * k->block[1] * k->block[2] >
-        (uint64_t)host_device_attribute(d, MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK))
+    const uint64_t threads = (uint64_t)k->block[0] * k->block[1] * k->block[2];
+    if (threads > (uint64_t)host_device_attribute(d, MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK))
         return NEST_INVALID_CONFIGURATION;
-    switch (host_kernel_check(k)) {
-    case MUSA_SUCCESS: return NEST_OK;
-    case MUSA_ERROR_LAUNCH_OUT_OF_RESOURCES: return NEST_OUT_OF_RESOURCES;
-    default: return NEST_INVALID_VALUE;
-    }
+    if (threads > k->f->info.max_threads)
+        return NEST_OUT_OF_RESOURCES;
+    return host_kernel_check(k) ? NEST_INVALID_VALUE : NEST_OK;
 }
 
 /* A launch that has its arguments still to come. */
