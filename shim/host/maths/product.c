@@ -17,10 +17,13 @@
 #include "musa_enums.h"
 #include "sanitize.h"
 
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
 #if defined(__x86_64__) && !defined(__clang__) && __GNUC__ >= 12 && !CUMU_ASAN && !CUMU_TSAN
 #pragma GCC optimize("O3", "fp-contract=fast")
-#include <immintrin.h>
 #define WIDE __attribute__((target("arch=x86-64-v4")))
+#define HALVES __attribute__((target("avx,f16c")))
 #define NARROW __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define NARROW
@@ -31,7 +34,8 @@ enum {
     COLUMNS = 12, /* of a tile of b: 24 vectors of sums at 64 bytes each */
     BLOCK_K = 192,
     BLOCK_M = 8 * ROWS,
-    BLOCK_N = 16 * COLUMNS
+    BLOCK_N = 16 * COLUMNS,
+    EACH_TURN = 4 /* lines that are transposed at once */
 };
 
 /* A tile: `count` columns of ROWS sums, of which the panel has the factors for each k. */
@@ -92,6 +96,22 @@ NARROW static void widen_narrow(float *to, const void *from, int type, size_t n)
             to[i] = b[i];
 }
 
+#ifdef HALVES
+HALVES static void widen_halves(float *to, const void *from, int type, size_t n)
+{
+    const unsigned short *h = from;
+    size_t i = 0;
+    if (type != MUSA_R_16F) {
+        widen_narrow(to, from, type, n);
+        return;
+    }
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(h + i))));
+    for (; i < n; i++)
+        to[i] = _cvtsh_ss(h[i]);
+}
+#endif
+
 #ifdef WIDE
 WIDE static void widen_wide(float *to, const void *from, int type, size_t n)
 {
@@ -114,6 +134,9 @@ struct tiles {
     tile_f *tile[3];
 };
 static const struct tiles narrow_tiles = {widen_narrow, {6, 4, 1}, {tile_6_narrow, tile_4_narrow, tile_1_narrow}};
+#ifdef HALVES
+static const struct tiles halves_tiles = {widen_halves, {6, 4, 1}, {tile_6_narrow, tile_4_narrow, tile_1_narrow}};
+#endif
 #ifdef WIDE
 static const struct tiles wide_tiles = {widen_wide, {COLUMNS, 4, 1}, {tile_12_wide, tile_4_wide, tile_1_wide}};
 #endif
@@ -126,7 +149,33 @@ static const struct tiles *choose_tiles(void)
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
         return &wide_tiles;
 #endif
+#ifdef HALVES
+    if (__builtin_cpu_supports("f16c"))
+        return &halves_tiles;
+#endif
     return &narrow_tiles;
+}
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* `rows` lines of k numbers become k groups of them, `width` apart. */
+static void turn(float *to, int width, float (*line)[BLOCK_K], int rows, int k)
+{
+    int p = 0;
+#ifdef __SSE2__
+    for (; rows == EACH_TURN && p + 4 <= k; p += 4, to += 4 * width) {
+        __m128 a = _mm_loadu_ps(line[0] + p), b = _mm_loadu_ps(line[1] + p);
+        __m128 c = _mm_loadu_ps(line[2] + p), d = _mm_loadu_ps(line[3] + p);
+        _MM_TRANSPOSE4_PS(a, b, c, d);
+        _mm_storeu_ps(to, a);
+        _mm_storeu_ps(to + width, b);
+        _mm_storeu_ps(to + 2 * width, c);
+        _mm_storeu_ps(to + 3 * width, d);
+    }
+#endif
+    for (; p < k; p++, to += width)
+        for (int i = 0; i < rows; i++)
+            to[i] = line[i][p];
 }
 
 /* The factors of k from `from` on of `have` rows, `width` of them for each k; those beyond `have` are zeros. */
@@ -134,7 +183,7 @@ static void pack(float *to, const struct maths_factor *f, widen_f *widen, int ro
 {
     const char *at = f->at;
     size_t size = size_of(f->type);
-    float line[BLOCK_K];
+    float line[EACH_TURN][BLOCK_K];
     if (have < width)
         memset(to, 0, sizeof *to * (size_t)width * (size_t)k);
     if (!f->contiguous) {
@@ -142,10 +191,11 @@ static void pack(float *to, const struct maths_factor *f, widen_f *widen, int ro
             widen(to + width * p, at + size * ((size_t)(from + p) * f->lead + (size_t)row), f->type, (size_t)have);
         return;
     }
-    for (int i = 0; i < have; i++) {
-        widen(line, at + size * ((size_t)(row + i) * f->lead + (size_t)from), f->type, (size_t)k);
-        for (int p = 0; p < k; p++)
-            to[width * p + i] = line[p];
+    for (int i = 0; i < have; i += EACH_TURN) {
+        const int rows = least(have - i, EACH_TURN);
+        for (int j = 0; j < rows; j++)
+            widen(line[j], at + size * ((size_t)(row + i + j) * f->lead + (size_t)from), f->type, (size_t)k);
+        turn(to + i, width, line, rows, k);
     }
 }
 
@@ -156,8 +206,6 @@ struct product {
     float *sum;
     atomic_bool failed;
 };
-
-static int least(int a, int b) { return a < b ? a : b; }
 
 /* Columns of the tile that begins at j, by the largest that fit: `t` is the last tile's, 0 at first. */
 static int next_tile(const struct product *p, int columns, int j, int *t)
