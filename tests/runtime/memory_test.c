@@ -184,9 +184,25 @@ static void test_pools(void)
           "the default pool");
 }
 
+/* By which programs make a context: a capture of this thread forbids it, as any other free, unless it is relaxed. */
+static void test_free_of_nothing(void)
+{
+    musaStream_t s;
+    musaGraph_t g = NULL;
+    check(!musaStreamCreate(&s) && !musaStreamBeginCapture(s, musaStreamCaptureModeThreadLocal) &&
+              musaFree(NULL) == musaErrorStreamCaptureUnsupported &&
+              musaStreamEndCapture(s, &g) == musaErrorStreamCaptureInvalidated,
+          "freeing nothing while a stream captures");
+    (void)musaGetLastError();
+    check(!musaStreamBeginCapture(s, musaStreamCaptureModeRelaxed) && !musaFree(NULL) && !musaStreamEndCapture(s, &g) &&
+              !musaGraphDestroy(g) && !musaStreamDestroy(s),
+          "freeing nothing while a relaxed one does");
+}
+
 int main(void)
 {
     test_linear();
+    test_free_of_nothing();
     test_pitched();
     test_3d();
     test_arrays();

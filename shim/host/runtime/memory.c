@@ -54,7 +54,13 @@ musaError_t musaMallocManaged(void **p, size_t size, unsigned int flags)
     return rt_end(r);
 }
 
-musaError_t musaFree(void *p) { RETURN_END(p ? muMemFree(rt_dev(p)) : MUSA_SUCCESS); }
+/* Without memory it makes a context; where there is one, captures forbid it as any other free. */
+musaError_t musaFree(void *p)
+{
+    MUcontext current = NULL;
+    (void)muCtxGetCurrent(&current);
+    RETURN_END(p || current ? muMemFree(rt_dev(p)) : MUSA_SUCCESS);
+}
 
 musaError_t musaMallocHost(void **p, size_t size) { return musaHostAlloc(p, size, 0); }
 
