@@ -112,22 +112,6 @@ HALVES static void widen_halves(float *to, const void *from, int type, size_t n)
 }
 #endif
 
-#ifdef WIDE
-WIDE static void widen_wide(float *to, const void *from, int type, size_t n)
-{
-    const unsigned short *h = from;
-    size_t i = 0;
-    if (type != MUSA_R_16F) {
-        widen_narrow(to, from, type, n);
-        return;
-    }
-    for (; i + 16 <= n; i += 16)
-        _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(h + i))));
-    for (; i < n; i++)
-        to[i] = _cvtsh_ss(h[i]);
-}
-#endif
-
 struct tiles {
     widen_f *widen;
     int columns[3];
@@ -138,7 +122,7 @@ static const struct tiles narrow_tiles = {widen_narrow, {6, 4, 1}, {tile_6_narro
 static const struct tiles halves_tiles = {widen_halves, {6, 4, 1}, {tile_6_narrow, tile_4_narrow, tile_1_narrow}};
 #endif
 #ifdef WIDE
-static const struct tiles wide_tiles = {widen_wide, {COLUMNS, 4, 1}, {tile_12_wide, tile_4_wide, tile_1_wide}};
+static const struct tiles wide_tiles = {widen_halves, {COLUMNS, 4, 1}, {tile_12_wide, tile_4_wide, tile_1_wide}};
 #endif
 
 static const struct tiles *choose_tiles(void)

@@ -45,8 +45,8 @@ static size_t size_of(int type)
     }
 }
 
-/* n elements into floats; bytes for integer sums into doubles, which hold them exactly. */
-static void widen(void *to, V from, int type, int work, size_t n)
+/* n elements into floats; real bytes, of integer sums, into doubles, which hold them exactly. */
+static void widen(void *to, V from, int type, size_t n)
 {
     float *f = to;
     double *d = to;
@@ -55,11 +55,8 @@ static void widen(void *to, V from, int type, int work, size_t n)
     if (type == MUSA_R_16F)
         for (size_t i = 0; i < n; i++)
             f[i] = f16_to_f32(h[i]);
-    else if (type == MUSA_R_16BF)
-        for (size_t i = 0; i < n; i++)
-            f[i] = bf16_to_f32(h[i]);
-    else if (type == MUSA_C_8I || work == S)
-        for (size_t i = 0; i < (type == MUSA_C_8I ? 2 * n : n); i++)
+    else if (type == MUSA_C_8I)
+        for (size_t i = 0; i < 2 * n; i++)
             f[i] = b[i];
     else
         for (size_t i = 0; i < n; i++)
@@ -81,7 +78,7 @@ static bool matrix(const struct mublas_operand *o, int type, int work, int rows,
     if (!copy)
         return false;
     for (size_t j = 0; j < (size_t)cols; j++)
-        widen(copy + wide * r * j, (const char *)o->at + narrow * (size_t)o->ld * j, type, work, r);
+        widen(copy + wide * r * j, (const char *)o->at + narrow * (size_t)o->ld * j, type, r);
     as->at = copy;
     as->ld = rows > 1 ? rows : 1;
     return true;
@@ -150,7 +147,7 @@ static void one_ex(const struct mublas_call *c)
     void *made_a = NULL, *made_b = NULL, *sum = NULL;
     int work = c->type;
     bool a_plain = c->t[0] == 'N', b_plain = c->t[1] == 'N';
-    bool narrow = c->c.type == MUSA_R_16F || c->c.type == MUSA_R_16BF || c->c.type == MUSA_R_32I;
+    bool narrow = c->c.type == MUSA_R_16F || c->c.type == MUSA_R_32I;
     if (ordered(c)) {
         if ((sum = maths_alloc(sizeof(float) * (size_t)c->m * (size_t)c->n)) && sum_in_order(c, sum))
             finish(c, sum);

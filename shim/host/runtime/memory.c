@@ -58,7 +58,8 @@ musaError_t musaMallocManaged(void **p, size_t size, unsigned int flags)
 musaError_t musaFree(void *p)
 {
     MUcontext current = NULL;
-    (void)muCtxGetCurrent(&current);
+    if (!p)
+        (void)muCtxGetCurrent(&current);
     RETURN_END(p || current ? muMemFree(rt_dev(p)) : MUSA_SUCCESS);
 }
 
