@@ -244,6 +244,57 @@ static void pools(void)
     MUST(muStreamDestroy(s));
 }
 
+/* What a stream of a second context took from the device's pools, or captured, stays when that context is destroyed:
+ * the programming guide calls stream-ordered memory "not context associated". Its other memory goes. */
+static void pools_outlive_contexts(MUcontext ctx)
+{
+    MUmemoryPool pool, own;
+    MUmemPoolProps props = {.allocType = MU_MEM_ALLOCATION_TYPE_PINNED, .location = {MU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    MUcontext second, of = ctx;
+    MUdeviceptr kept[3], gone;
+    MUstream s;
+    MUgraph graph;
+    MUgraphExec exec;
+    uint64_t before, used;
+    MUST(muDeviceGetDefaultMemPool(&pool, 0));
+    MUST(muMemPoolCreate(&own, &props));
+    OK(muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_CURRENT, &before));
+    OK(muMemAllocAsync(&gone, 4096, NULL));
+    OK(muPointerGetAttribute(&of, MU_POINTER_ATTRIBUTE_CONTEXT, gone));
+    check(of == NULL, "stream-ordered memory is told as no context's");
+    OK(muMemFree(gone));
+    MUST(muCtxCreate(&second, 0, 0));
+    MUST(muStreamCreate(&s, MU_STREAM_NON_BLOCKING));
+    MUST(muMemAlloc(&gone, 4096));
+    MUST(muMemAllocAsync(&kept[0], 4096, s));
+    MUST(muMemAllocFromPoolAsync(&kept[1], 4096, own, s));
+    MUST(muStreamBeginCapture(s, MU_STREAM_CAPTURE_MODE_GLOBAL));
+    MUST(muMemAllocAsync(&kept[2], 4096, s));
+    MUST(muStreamEndCapture(s, &graph));
+    MUST(muGraphInstantiateWithFlags(&exec, graph, 0));
+    MUST(muGraphLaunch(exec, s));
+    for (unsigned i = 0; i < 3; i++)
+        OK(muMemsetD32Async(kept[i], 7 + i, 1024, s));
+    MUST(muCtxSynchronize());
+    MUST(muCtxDestroy(second));
+    MUST(muCtxSetCurrent(ctx));
+    OK(muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    check(used == before + 4096, "the pool's memory is used still");
+    IS(muMemFree(gone), MUSA_ERROR_INVALID_VALUE);
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned value = 0;
+        OK(muMemcpyDtoH(&value, kept[i] + 4092, 4));
+        check(value == 7 + i, "and holds what was written");
+        OK(i ? muMemFree(kept[i]) : muMemFreeAsync(kept[i], NULL));
+    }
+    MUST(muCtxSynchronize());
+    OK(muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    check(used == before, "till it is freed");
+    OK(muGraphExecDestroy(exec));
+    OK(muGraphDestroy(graph));
+    OK(muMemPoolDestroy(own));
+}
+
 int main(void)
 {
     setenv("CUMU_HOST_MEMORY", "64M", 1);
@@ -255,5 +306,6 @@ int main(void)
     host_memory();
     attributes(ctx);
     pools();
+    pools_outlive_contexts(ctx);
     return check_end("host memory");
 }

@@ -49,8 +49,9 @@ MUresult graph_memory_new(MUSA_MEM_ALLOC_NODE_PARAMS *p, struct graph_memory **m
     if (access)
         memcpy(made->access, p->accessDescs, access);
     void *base;
+    /* By a context of another device it is the primary one's, too. */
     MUcontext ctx = host_current() && host_ctx_device(host_current()) == d ? host_current() : d->primary;
-    if ((r = host_range_alloc(d, NULL, ctx, p->bytesize, 0, HOST_MEM_DEVICE, NULL, &base)))
+    if ((r = host_range_alloc(d, NULL, host_pool_owner(d, ctx), p->bytesize, 0, HOST_MEM_DEVICE, NULL, &base)))
         goto fail;
     host_memcheck_unborn(base);
     made->device = d;

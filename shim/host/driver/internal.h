@@ -271,6 +271,9 @@ MUmemoryPool host_pool_new(struct host_device *d); /* NULL: out of memory */
 bool host_pool_drain(MUcontext ctx);
 void host_pool_unused(const struct host_range *r); /* the program has freed it: its figure, if it is of a pool */
 void host_pool_freed(const struct host_range *r);  /* memory of a pool is gone */
+/* Whose memory goes with a context: the primary one's. What another context takes from a pool, or captures, is the
+ * device's (NULL): streams establish its order, and it stays when that context is destroyed. */
+MUcontext host_pool_owner(const struct host_device *d, MUcontext ctx);
 unsigned host_pool_kinds(MUdeviceptr p); /* what may be freed there: pointers from other processes' pools too */
 void host_memory_info(struct host_device *d, size_t *free_bytes, size_t *total);
 uint64_t host_unique_id(void);

@@ -71,6 +71,10 @@ void host_memory_ctx_gone(MUcontext ctx)
         host_range_release(&r);
 }
 
+/* Memory of no context, of a pool or a graph, is freed by who says that nobody uses it any more: the calling
+ * context's work is what may be under way. */
+static MUcontext user_of(const struct host_range *r, MUcontext here) { return r->ctx ? r->ctx : here; }
+
 /* Allocations and frees are what CUDA calls potentially unsafe calls. */
 static MUresult enter_unsafe(MUcontext *ctx)
 {
@@ -128,9 +132,9 @@ MUresult muMemAllocPitch(MUdeviceptr *p, size_t *pitch, size_t width, size_t hei
 HOST_ALIAS(muMemAllocPitch_v2, muMemAllocPitch);
 
 /* A free in a context that has failed does nothing; what fails while a free waits is freed. Of both no leak is told. */
-static MUresult enter_free(const void *p)
+static MUresult enter_free(const void *p, MUcontext *ctx)
 {
-    MUresult r = host_enter(NULL);
+    MUresult r = host_enter(ctx);
     if (r)
         host_memcheck_given_back(p);
     return r ? r : host_capture_unsafe();
@@ -138,24 +142,25 @@ static MUresult enter_free(const void *p)
 
 MUresult muMemFree(MUdeviceptr p)
 {
-    MUresult r = enter_free((void *)(uintptr_t)p);
+    MUcontext ctx;
+    MUresult r = enter_free((void *)(uintptr_t)p, &ctx);
     if (r || !p)
         return r;
     struct host_range range = {.base = 0};
     struct graph_memory *memory = graph_memory_at(p);
     if (memory) {
         if (host_mem_find((void *)(uintptr_t)p, &range))
-            r = host_ctx_wait(range.ctx);
+            r = host_ctx_wait(user_of(&range, ctx));
         r = r ? r : graph_memory_free(memory);
         graph_memory_unref(memory);
-        if (!r && range.ctx && range.ctx->legacy)
-            host_memcheck_unpooled(p, range.ctx->legacy);
+        if (!r && user_of(&range, ctx)->legacy)
+            host_memcheck_unpooled(p, user_of(&range, ctx)->legacy);
         return r;
     }
     if (!host_range_claim((void *)(uintptr_t)p, host_pool_kinds(p) | HOST_KIND(HOST_MEM_MANAGED), &range))
         return MUSA_ERROR_INVALID_VALUE;
     host_pool_unused(&range);
-    r = host_ctx_wait(range.ctx); /* work that uses the memory may be under way */
+    r = host_ctx_wait(user_of(&range, ctx)); /* work that uses the memory may be under way */
     host_range_release(&range);
     return r;
 }
@@ -226,7 +231,7 @@ HOST_ALIAS(muMemAllocHost_v2, muMemAllocHost);
 
 MUresult muMemFreeHost(void *p)
 {
-    MUresult r = enter_free(p);
+    MUresult r = enter_free(p, NULL);
     if (r || !p)
         return r;
     struct host_range range;

@@ -11,7 +11,7 @@ static MUresult attribute(const struct host_range *r, MUpointer_attribute a, MUd
 {
     switch (a) {
     case MU_POINTER_ATTRIBUTE_CONTEXT:
-        if (r->kind == HOST_MEM_MAPPED)
+        if (r->kind == HOST_MEM_MAPPED || r->pool || r->graph)
             *(MUcontext *)out = NULL; /* it belongs to none */
         else
             *(MUcontext *)out = r->ctx ? r->ctx : r->device->primary; /* a module's variable */

@@ -61,6 +61,8 @@ void host_pool_freed(const struct host_range *r)
         host_pool_unused(r);
 }
 
+MUcontext host_pool_owner(const struct host_device *d, MUcontext ctx) { return ctx == d->primary ? ctx : NULL; }
+
 static uint64_t reserved(MUmemoryPool pool)
 {
     const uint64_t piece = 32 << 20;
@@ -149,10 +151,11 @@ static MUresult alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream s
     }
     if (pool->max_size && pool->held + size > pool->max_size)
         return MUSA_ERROR_OUT_OF_MEMORY;
+    MUcontext owner = host_pool_owner(pool->device, ctx);
     void *base;
-    r = host_range_alloc(pool->device, pool->arena, ctx, size, 0, HOST_MEM_DEVICE, pool, &base);
+    r = host_range_alloc(pool->device, pool->arena, owner, size, 0, HOST_MEM_DEVICE, pool, &base);
     if (r == MUSA_ERROR_OUT_OF_MEMORY && host_pool_drain(ctx))
-        r = host_range_alloc(pool->device, pool->arena, ctx, size, 0, HOST_MEM_DEVICE, pool, &base);
+        r = host_range_alloc(pool->device, pool->arena, owner, size, 0, HOST_MEM_DEVICE, pool, &base);
     if (r)
         return r;
     pool->held += size;

@@ -133,7 +133,7 @@ MUresult muMemPoolImportPointer(MUdeviceptr *p, MUmemoryPool pool, MUmemPoolPtrE
                                .size = data.size,
                                .kind = HOST_MEM_IPC,
                                .device = pool->device,
-                               .ctx = ctx,
+                               .ctx = host_pool_owner(pool->device, ctx),
                                .pool = pool};
     if (!host_range_add(&range)) {
         munmap(base, length);
