@@ -51,6 +51,8 @@ static const struct {
              [CUDNN_ACTIVATION_IDENTITY] = {CUDNN_POINTWISE_IDENTITY, CUDNN_POINTWISE_MUL},
              [CUDNN_ACTIVATION_SWISH] = {CUDNN_POINTWISE_SWISH_FWD, CUDNN_POINTWISE_SWISH_BWD}};
 
+/* The coefficient bounds a clipped ReLU only: the documents say so of every ReLU, NVIDIA's compute otherwise
+ * (mapping/facts/cuda.md F11). */
 static void describe(struct mudnn_pointwise *p, const struct dnn_activation *a, double alpha, double beta)
 {
     *p = (struct mudnn_pointwise){.nan = a->nan == CUDNN_PROPAGATE_NAN,
@@ -58,9 +60,7 @@ static void describe(struct mudnn_pointwise *p, const struct dnn_activation *a, 
                                   .alpha = {1, 1},
                                   .beta = beta,
                                   .low = 0,
-                                  .high = a->mode == CUDNN_ACTIVATION_CLIPPED_RELU                 ? a->coefficient
-                                          : a->mode == CUDNN_ACTIVATION_RELU && a->coefficient > 0 ? a->coefficient
-                                                                                                   : __builtin_inf(),
+                                  .high = a->mode == CUDNN_ACTIVATION_CLIPPED_RELU ? a->coefficient : __builtin_inf(),
                                   .elu = a->coefficient,
                                   .softplus = 1,
                                   .swish = a->swish};

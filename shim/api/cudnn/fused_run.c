@@ -70,8 +70,6 @@ static void set_activation(struct mudnn_scaled *s, const struct dnn_fused *p)
     if (a) {
         s->mode = a->mode;
         s->coefficient = a->mode == CUDNN_ACTIVATION_SWISH ? a->swish : a->coefficient;
-        if (a->mode == CUDNN_ACTIVATION_RELU && a->coefficient > 0)
-            s->mode = CUDNN_ACTIVATION_CLIPPED_RELU;
     }
 }
 

@@ -8,7 +8,9 @@ static double relu(const struct mudnn_pointwise *p, double x)
 {
     if (x != x)
         return p->nan ? x : p->low;
-    return x < p->low ? p->low + p->slope * (x - p->low) : x > p->high ? p->high : x;
+    if (x < p->low)
+        return p->slope != 0 ? p->low + p->slope * (x - p->low) : p->low; /* of -infinity, too */
+    return x > p->high ? p->high : x;
 }
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 static double softplus(const struct mudnn_pointwise *p, double x)
