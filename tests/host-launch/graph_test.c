@@ -186,6 +186,57 @@ static void test_conditional(void)
     muGraphExecDestroy(e);
 }
 
+static void hold_stream(void *go)
+{
+    while (!atomic_load((atomic_bool *)go))
+        ;
+}
+
+/* A body's arguments are those of the launch, too: until it runs the executable graph may be gone, and with it what
+ * its nodes' pointers lead to. */
+static void test_conditional_arguments(void)
+{
+    static atomic_bool go;
+    MUfunction f = kernel_function("fill");
+    MUgraph g;
+    MUgraphConditionalHandle loop = 0, choice = 0;
+    MUgraphNode node;
+    MUcontext ctx;
+    uint32_t n = 32, v[3] = {20, 30, 40};
+    MUdeviceptr out[3] = {memory, memory + 128, memory + 128};
+    void *params[3][3] = {{&out[0], &n, &v[0]}, {&out[1], &n, &v[1]}, {&out[2], &n, &v[2]}};
+    MUSA_KERNEL_NODE_PARAMS k[3];
+    for (unsigned i = 0; i < 3; i++)
+        k[i] = single(f, params[i]);
+    muCtxGetCurrent(&ctx);
+    check(!muGraphCreate(&g, 0) && !muGraphConditionalHandleCreate(&loop, g, NULL, 1, MU_GRAPH_COND_ASSIGN_DEFAULT) &&
+              !muGraphConditionalHandleCreate(&choice, g, NULL, 1, MU_GRAPH_COND_ASSIGN_DEFAULT),
+          "values");
+    MUgraphNodeParams p = {.type = MU_GRAPH_NODE_TYPE_CONDITIONAL,
+                           .conditional = {.handle = loop, .type = MU_GRAPH_COND_TYPE_WHILE, .size = 1}};
+    check(!muGraphAddNode(&node, g, NULL, 0, &p), "a loop");
+    MUgraph body = p.conditional.phGraph_out[0];
+    p = (MUgraphNodeParams){.type = MU_GRAPH_NODE_TYPE_CONDITIONAL,
+                            .conditional = {.handle = choice, .type = MU_GRAPH_COND_TYPE_SWITCH, .size = 2}};
+    check(!muGraphAddKernelNode(&node, body, NULL, 0, &k[0]) && !muGraphAddNode(&node, body, &node, 1, &p),
+          "its body: a kernel, and a switch");
+    for (unsigned i = 0; i < 2; i++)
+        check(!muGraphAddKernelNode(&(MUgraphNode){NULL}, p.conditional.phGraph_out[i], NULL, 0, &k[1 + i]), "a case");
+    MUSA_MEMSET_NODE_PARAMS m = store(loop, 0);
+    check(!muGraphAddMemsetNode(&node, body, &node, 1, &m, ctx), "which ends it");
+    MUgraphExec e = exec_of(g);
+    *word(0) = *word(32) = 0;
+    check(!muLaunchHostFunc(streams[0], hold_stream, &go) && !muGraphLaunch(e, streams[0]), "a launch that waits");
+    check(!muGraphExecDestroy(e) && !muGraphDestroy(g), "and is all that is left");
+    memset(params, 0, sizeof params);
+    memset(out, 0, sizeof out);
+    memset(v, 0, sizeof v);
+    n = 0;
+    atomic_store(&go, true);
+    check(!muStreamSynchronize(streams[0]), "it runs");
+    check(*word(0) == 20 && *word(31) == 51 && *word(32) == 40 && *word(63) == 71, "with the arguments of its launch");
+}
+
 /* ---- order ----------------------------------------------------------------------------------- */
 
 enum { NODES = 80, LAUNCHES = 25 };
@@ -295,6 +346,7 @@ int main(void)
     test_capture();
     test_branches();
     test_conditional();
+    test_conditional_arguments();
     for (int i = 0; i < 5; i++)
         test_order();
     test_failure();

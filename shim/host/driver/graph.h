@@ -150,6 +150,7 @@ struct plan_node {
             MUgraphConditionalNodeType type;
             uint32_t n;
             struct graph_plan **body;
+            size_t args; /* offset of the bodies' blocks of arguments in the launch's, one after the other */
         } conditional;
     };
 };
@@ -160,7 +161,7 @@ struct graph_plan {
     bool memory;               /* has nodes that allocate or free */
     bool watched;              /* has nodes that a library is told of (callback.h) */
     bool blocking;             /* has nodes that may hold their thread until another has run */
-    size_t args;               /* bytes of arguments */
+    size_t args;               /* bytes of arguments, those of bodies included */
     struct plan_node *node;    /* in topological order */
     uint32_t *out;             /* successors: node[i] has out[first_out .. + nout) */
     struct graph_objects *objects;

@@ -51,7 +51,7 @@ static void new_edge(struct builder *b, uint32_t from, uint32_t to)
     b->edge[b->edges++] = (uint64_t)from << 32 | to;
 }
 
-static MUresult fill_conditional(struct plan_node *to, MUgraphNode node)
+static MUresult fill_conditional(struct builder *b, struct plan_node *to, MUgraphNode node)
 {
     const MUSA_CONDITIONAL_NODE_PARAMS *c = &node->p.conditional;
     to->conditional.value = (const uint32_t *)(uintptr_t)c->handle;
@@ -59,6 +59,7 @@ static MUresult fill_conditional(struct plan_node *to, MUgraphNode node)
     to->conditional.body = calloc(node->bodies, sizeof *to->conditional.body);
     if (!to->conditional.body)
         return MUSA_ERROR_OUT_OF_MEMORY;
+    to->conditional.args = b->args;
     MUresult r = MUSA_SUCCESS;
     for (uint32_t i = 0; i < node->bodies && !r; i++) {
         MUgraphNode ignored;
@@ -67,6 +68,8 @@ static MUresult fill_conditional(struct plan_node *to, MUgraphNode node)
         if (!r && (to->conditional.body[i]->points || to->conditional.body[i]->memory))
             r = MUSA_ERROR_NOT_SUPPORTED; /* no events, allocations and frees in bodies, as in CUDA
                                            */
+        if (!r)
+            b->args += to->conditional.body[i]->args;
     }
     return r;
 }
@@ -101,7 +104,7 @@ static MUresult fill_entry(struct builder *b, struct plan_node *to, MUgraphNode 
         return host_event_of(p->eventRecord.event);
     case MU_GRAPH_NODE_TYPE_MEM_ALLOC:
     case MU_GRAPH_NODE_TYPE_MEM_FREE: to->memory.memory = graph_memory_ref(node->memory); return MUSA_SUCCESS;
-    case MU_GRAPH_NODE_TYPE_CONDITIONAL: return fill_conditional(to, node);
+    case MU_GRAPH_NODE_TYPE_CONDITIONAL: return fill_conditional(b, to, node);
     default: return MUSA_SUCCESS;
     }
 }

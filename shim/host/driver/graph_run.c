@@ -44,21 +44,29 @@ static void run_unref(struct graph_run *run);
 
 /* ---- one node -------------------------------------------------------------------------------- */
 
-/* The body that the value chooses; NULL: none. */
-static struct graph_plan *chosen(const struct plan_node *n)
+/* The body that the value chooses, and where its kernels' arguments are; NULL: none. */
+static struct graph_plan *chosen(const struct plan_node *n, size_t *args)
 {
     uint32_t value = __atomic_load_n(n->conditional.value, __ATOMIC_ACQUIRE);
     uint32_t at = n->conditional.type == MU_GRAPH_COND_TYPE_SWITCH ? value : !value;
-    return at < n->conditional.n ? n->conditional.body[at] : NULL;
+    if (at >= n->conditional.n)
+        return NULL;
+    *args = n->conditional.args;
+    for (uint32_t i = 0; i < at; i++)
+        *args += n->conditional.body[i]->args;
+    return n->conditional.body[at];
 }
 
+/* By the time a body runs the executable graph may be destroyed, or changed, and with it what its nodes' pointers lead
+ * to: its arguments are those of the launch. */
 static MUresult run_conditional(struct graph_run *run, const struct plan_node *n)
 {
     MUresult r = MUSA_SUCCESS;
     struct graph_plan *body;
-    while (!r && !run->ctx->error && (body = chosen(n))) {
+    size_t args;
+    while (!r && !run->ctx->error && (body = chosen(n, &args))) {
         struct graph_run *inner;
-        if ((r = run_new(body, run->ctx, NULL, &inner)))
+        if ((r = run_new(body, run->ctx, body->args ? run->args + args : NULL, &inner)))
             break;
         inner->order = run->order;
         inner->env = run->env;
@@ -277,6 +285,11 @@ static MUresult pack(const struct graph_plan *plan, unsigned char *args)
         const struct plan_node *n = &plan->node[i];
         if (n->type == MU_GRAPH_NODE_TYPE_KERNEL)
             r = host_kernel_pack(n->kernel.launch.f, n->kernel.params, n->kernel.extra, args + n->kernel.args);
+        size_t at = n->type == MU_GRAPH_NODE_TYPE_CONDITIONAL ? n->conditional.args : 0;
+        for (uint32_t k = 0; n->type == MU_GRAPH_NODE_TYPE_CONDITIONAL && k < n->conditional.n && !r; k++) {
+            r = pack(n->conditional.body[k], args + at);
+            at += n->conditional.body[k]->args;
+        }
     }
     return r;
 }
@@ -368,11 +381,24 @@ static MUresult run_op(void *arg)
     return graph_env_run(run->exec, run->device, run, run->ctx);
 }
 
+/* A module may have been unloaded since the graph was instantiated. */
+static bool kernels_live(const struct graph_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n; i++) {
+        const struct plan_node *n = &plan->node[i];
+        if (n->type == MU_GRAPH_NODE_TYPE_KERNEL && !host_function_live(n->kernel.launch.f))
+            return false;
+        for (uint32_t k = 0; n->type == MU_GRAPH_NODE_TYPE_CONDITIONAL && k < n->conditional.n; k++)
+            if (!kernels_live(n->conditional.body[k]))
+                return false;
+    }
+    return true;
+}
+
 MUresult graph_run_again(MUgraphExec e, MUcontext ctx, struct graph_run **made)
 {
-    for (uint32_t i = 0; i < e->plan->n; i++)
-        if (e->plan->node[i].type == MU_GRAPH_NODE_TYPE_KERNEL && !host_function_live(e->plan->node[i].kernel.launch.f))
-            return MUSA_ERROR_INVALID_HANDLE;
+    if (!kernels_live(e->plan))
+        return MUSA_ERROR_INVALID_HANDLE;
     return run_new(e->plan, ctx, e->args ? e->args : (unsigned char *)"", made);
 }
 
@@ -396,9 +422,8 @@ static void tell_watcher(const struct graph_plan *plan, bool launched)
 MUresult graph_launch(MUgraphExec exec, MUstream s)
 {
     struct graph_plan *plan = exec->plan;
-    for (uint32_t i = 0; i < plan->n; i++) /* a module may be unloaded by now */
-        if (plan->node[i].type == MU_GRAPH_NODE_TYPE_KERNEL && !host_function_live(plan->node[i].kernel.launch.f))
-            return MUSA_ERROR_INVALID_HANDLE;
+    if (!kernels_live(plan))
+        return MUSA_ERROR_INVALID_HANDLE;
     bool auto_free = exec->flags & MUSA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     struct graph_run *run;
     MUresult r = run_new(plan, s->ctx, NULL, &run);
