@@ -11,10 +11,20 @@ static void driver(void)
     EXPECT(old != p);
     OK(C(cuGetProcAddress)("cuInit", &p, 11030, 0));
     EXPECT(p != NULL);
-    IS(C(cuGetProcAddress_v2)("cuNoSuchCall", &p, 13000, 0, &status), CUDA_ERROR_NOT_FOUND);
+    OK(C(cuGetProcAddress_v2)("cuNoSuchCall", &p, 13000, 0, &status)); /* no error since CUDA 12 */
     EXPECT(p == NULL && status == 1);
-    IS(C(cuGetProcAddress_v2)("cuLaunchKernelEx", &p, 2000, 0, &status), CUDA_ERROR_NOT_FOUND);
-    IS(status, 2); /* known, but newer than asked */
+    p = &p;
+    OK(C(cuGetProcAddress_v2)("cuNoSuchCall", &p, 13000, 0, NULL));
+    EXPECT(p == NULL);
+    p = &p;
+    OK(C(cuGetProcAddress_v2)("cuLaunchKernelEx", &p, 2000, 0, &status));
+    EXPECT(p == NULL && status == 2); /* known, but newer than asked */
+    p = &p;
+    OK(C(cuGetProcAddress_v2)("cuFuncSetAttribute", &p, 2000, 0, NULL)); /* numba-cuda-mlir asks dlsym then */
+    EXPECT(p == NULL);
+    p = &p;
+    IS(C(cuGetProcAddress)("cuNoSuchCall", &p, 11030, 0), CUDA_ERROR_NOT_FOUND);
+    EXPECT(p == NULL);
     const void *table = "";
     static const char uuid[16] = {1};
     EXPECT(C(cuGetExportTable)(&table, uuid) != 0);
@@ -41,7 +51,14 @@ void snippet_entry(void)
         "cuInit", &p, 0, &status));
     OK(((__typeof__(wrap_cudaGetDriverEntryPoint_v11_ptsz) *)snippet_versioned(11, "cudaGetDriverEntryPoint_ptsz"))(
         "cuInit", &p, 0));
-    (void)C(cudaGetDriverEntryPoint)("cuNoSuchCall", &p, 0, &status);
+    OK(C(cudaGetDriverEntryPoint)("cuNoSuchCall", &p, 0, &status));
     EXPECT(p == NULL && status == 1);
-    (void)C(cudaGetLastError)();
+    p = &p;
+    OK(C(cudaGetDriverEntryPointByVersion)("cuNoSuchCall", &p, 12000, 0, NULL)); /* no error since CUDA 12 */
+    EXPECT(p == NULL);
+    p = &p;
+    OK(V(12, cudaGetDriverEntryPoint)("cuNoSuchCall", &p, 0, NULL));
+    EXPECT(p == NULL);
+    IS(V(11, cudaGetDriverEntryPoint)("cuNoSuchCall", &p, 0), cudaErrorSymbolNotFound);
+    IS(C(cudaGetLastError)(), cudaErrorSymbolNotFound);
 }

@@ -5,6 +5,8 @@
 
 enum { LEGACY_STREAM = 1, PER_THREAD_STREAM = 2 };
 
+/* From CUDA 12 on it is no error that there is no such function: the address is NULL then, and the status, if anybody
+ * asks for it, says why. */
 static cudaError_t find(const char *name, void **out, unsigned version, uint64_t flags, bool per_thread, int *status)
 {
     if (!name || !out || flags > PER_THREAD_STREAM)
@@ -12,9 +14,16 @@ static cudaError_t find(const char *name, void **out, unsigned version, uint64_t
     if (flags)
         per_thread = flags == PER_THREAD_STREAM;
     enum cumu_entry found = cumu_entry_find(name, version, per_thread, out);
-    if (status) /* who asks for the status reads it there */
+    if (status)
         *status = (int)found;
-    return found == CUMU_ENTRY_FOUND || status ? cudaSuccess : CUMU_RT(cudaErrorSymbolNotFound);
+    return cudaSuccess;
+}
+
+static cudaError_t find_v11(const char *name, void **out, uint64_t flags, bool per_thread)
+{
+    int found = CUMU_ENTRY_FOUND;
+    cudaError_t r = find(name, out, CUMU_CUDART_11, flags, per_thread, &found);
+    return r || found == CUMU_ENTRY_FOUND ? r : CUMU_RT(cudaErrorSymbolNotFound);
 }
 
 cudaError_t wrap_cudaGetDriverEntryPoint(const char *name, void **out, unsigned long long flags, int *status)
@@ -39,12 +48,12 @@ cudaError_t wrap_cudaGetDriverEntryPoint_v12_ptsz(const char *name, void **out, 
 
 cudaError_t wrap_cudaGetDriverEntryPoint_v11(const char *name, void **out, unsigned long long flags)
 {
-    return find(name, out, CUMU_CUDART_11, flags, false, NULL);
+    return find_v11(name, out, flags, false);
 }
 
 cudaError_t wrap_cudaGetDriverEntryPoint_v11_ptsz(const char *name, void **out, unsigned long long flags)
 {
-    return find(name, out, CUMU_CUDART_11, flags, true, NULL);
+    return find_v11(name, out, flags, true);
 }
 
 cudaError_t wrap_cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned version,

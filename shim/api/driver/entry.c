@@ -7,19 +7,30 @@
 
 enum { PER_THREAD = 2, FLAGS = 3 };
 
-CUresult wrap_cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags, int *status)
+static CUresult find(const char *name, void **out, int version, uint64_t flags, enum cumu_entry *found)
 {
     if (!name || !out || version < 0 || (flags & ~(uint64_t)FLAGS) || flags == FLAGS)
         return CUDA_ERROR_INVALID_VALUE;
-    enum cumu_entry found = cumu_entry_find(name, (unsigned)version, flags == PER_THREAD, out);
-    if (status)
+    *found = cumu_entry_find(name, (unsigned)version, flags == PER_THREAD, out);
+    return CUDA_SUCCESS;
+}
+
+/* From CUDA 12 on it is no error that there is no such function: the address is NULL then, and the status, if anybody
+ * asks for it, says why. */
+CUresult wrap_cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags, int *status)
+{
+    enum cumu_entry found;
+    CUresult r = find(name, out, version, flags, &found);
+    if (!r && status)
         *status = (int)found;
-    return found == CUMU_ENTRY_FOUND ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    return r;
 }
 
 CUresult wrap_cuGetProcAddress(const char *name, void **out, int version, uint64_t flags)
 {
-    return wrap_cuGetProcAddress_v2(name, out, version, flags, NULL);
+    enum cumu_entry found;
+    CUresult r = find(name, out, version, flags, &found);
+    return r || found == CUMU_ENTRY_FOUND ? r : CUDA_ERROR_NOT_FOUND;
 }
 
 /* NVIDIA's private tables; cumu answers for none of them (static runtimes are served by patching). A runtime
