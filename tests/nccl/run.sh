@@ -9,6 +9,8 @@ set -eu
     "$B/lib/cumu/facade/libnccl.so.2" "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined
 "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -I"$B/gen" -o "$tmp/storm" "$(dirname "$0")/storm.c" \
     "$B/lib/cumu/facade/libnccl.so.2" "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -rdynamic -I"$B/gen" -o "$tmp/starved" "$(dirname "$0")/starved.c" \
+    "$B/lib/cumu/facade/libnccl.so.2" "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined -ldl -pthread
 run="$cumu run --backend host --"
 # storm SEED TEAMS: programs in which a rank is lost. The seeds from 20 on have splits and shrinks around it.
 storm() {
@@ -23,6 +25,13 @@ for how in threads processes launcher death death0 group; do
     check "4 ranks: $how" 0 "^PASS nccl $how\$" -- $run "$tmp/client" $how 4
 done
 storm 20 10 "one host"
+# A rank lacks memory, descriptors, mappings, threads, or all of them (83: its very first allocation), closes what is not
+# its own, calls something else, or is knocked at.
+# shellcheck disable=SC2086
+for seeds in '83 1' '320 14'; do
+    CUMU_HOST_DEVICES=8 LIMIT=600 check "programs $seeds, of which a rank starves" 0 '^PASS starved' -- \
+        $run "$tmp/starved" $seeds
+done
 # With hardly a descriptor left, wherever they end: errors, perhaps, but no rank waits for ever.
 for n in 24 26 27 30; do
     check "4 ranks, at most $n descriptors each" 0 '^ended$' -- \
@@ -41,6 +50,11 @@ if ldconfig -p 2>/dev/null | grep -q 'libucp\.so\.0'; then # splits, shrinks, wi
     # shellcheck disable=SC2086
     CUMU_HOST_DEVICES=8 CUMU_NCCL_HOST_RANKS=3 UCX_TLS=tcp,self check "2 to 8 ranks that grow, 3 a host" 0 \
         '^PASS nccl grow$' -- $run "$tmp/client" grow 8
+    # shellcheck disable=SC2086
+    for seeds in '2021 1' '7000 6'; do # 2021: memory ends when the ranks of a host have met
+        CUMU_HOST_DEVICES=8 CUMU_NCCL_HOST_RANKS=1 UCX_TLS=tcp,self LIMIT=600 check "programs $seeds, over hosts" 0 \
+            '^PASS starved' -- $run "$tmp/starved" $seeds
+    done
     # shellcheck source=../netns.sh
     . "$(dirname "$0")/../netns.sh"
     if plug_in_hosts 2; then

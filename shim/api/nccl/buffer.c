@@ -162,10 +162,10 @@ static int compare(struct nccl_task *t)
         if (r)
             (void)cumu_nccl_failed(t->call, r, "MCCL refuses the window");
     }
-    if (r)
-        (void)take(w, c, true, NULL);
     return r;
 }
+
+void cumu_nccl_forget_window(struct nccl_comm *c, void *window) { (void)take(window, c, true, NULL); }
 
 bool cumu_nccl_window(void *comm, void *window, void **buffer, void **below)
 {

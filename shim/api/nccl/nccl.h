@@ -155,6 +155,8 @@ int cumu_nccl_gather(struct nccl_task *t, const void *mine, size_t size, void *a
 /* buffer.c. Forgets what was registered with the communicator. */
 void cumu_nccl_forget(struct nccl_comm *c);
 
+/* buffer.c. One whose registration has failed. */
+void cumu_nccl_forget_window(struct nccl_comm *c, void *window);
 /* buffer.c. Is it a window of the communicator? Where it lies, and MCCL's own of it, or NULL. */
 bool cumu_nccl_window(void *comm, void *window, void **buffer, void **below);
 

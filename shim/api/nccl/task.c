@@ -33,6 +33,8 @@ static void finish(struct nccl_task *t, int result)
     if (t->aside) {
         if (result && t->out)
             *t->out = NULL;
+        if (result && t->record)
+            cumu_nccl_forget_window(c, t->record);
         return;
     }
     c->error = result;
@@ -181,10 +183,13 @@ static int run_all(struct nccl_task *tasks)
 int cumu_nccl_begin(const struct nccl_task *task)
 {
     struct nccl_task *t = malloc(sizeof *t);
-    if (!t) {
+    if (!t) { /* it ends as one that has failed */
+        struct nccl_task none = *task;
+        int r = cumu_nccl_failed(task->call, ncclSystemError, "out of memory");
+        finish(&none, r);
         free(task->stay);
         cumu_nccl_reunion_free(task->reunion);
-        return cumu_nccl_failed(task->call, ncclSystemError, "out of memory");
+        return r;
     }
     *t = *task;
     t->next = t->then = NULL;

@@ -57,7 +57,7 @@ void mccl_wire_take(struct mccl_wire *w, void (*take)(void *, const struct mccl_
     (void)w, (void)take, (void)arg;
 }
 uint64_t mccl_wire_taken(const struct mccl_wire *w, int peer) { return (void)w, (void)peer, 0; }
-void mccl_wire_known(struct mccl_wire *w) { (void)w; }
+void mccl_wire_known(struct mccl_wire *w, bool known) { (void)w, (void)known; }
 void mccl_wire_settled(struct mccl_wire *w) { (void)w; }
 const char *mccl_wire_error(int status) { return (void)status, ""; }
 bool mccl_wire_truncated(int status) { return (void)status, false; }

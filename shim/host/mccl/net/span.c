@@ -102,6 +102,20 @@ static struct mccl_card *make_card(struct mccl_net *n, int door, size_t *size, i
     return whole;
 }
 
+/* A frame of who made the id. Who is refused knows that all are: no rank makes a way to this one's worker, which can be
+ * closed. */
+static void *receive_or_refused(struct mccl_net *n, int door, uint32_t type, size_t most, size_t *size, char *reason)
+{
+    char refused[MCCL_REASON] = "";
+    void *frame = mccl_receive_frame(door, type, most, size, STEP_MS, refused);
+    if (refused[0]) {
+        memcpy(reason, refused, sizeof refused);
+        if (n->wire)
+            mccl_wire_known(n->wire, false);
+    }
+    return frame;
+}
+
 /* Everybody's cards, one after the other. The connection stays open. */
 static char *exchange(struct mccl_net *n, struct mccl_hello *me, size_t *where, int *door, int *listener, char *reason)
 {
@@ -121,9 +135,9 @@ static char *exchange(struct mccl_net *n, struct mccl_hello *me, size_t *where, 
     if (card) {
         most = (size_t)nranks * (sizeof *card + MCCL_ADDRESS_MAX);
         if (n->wire)
-            mccl_wire_known(n->wire);
+            mccl_wire_known(n->wire, true);
         if (mccl_send_frame(fd, MCCL_CARD, card, size, STEP_MS))
-            cards = mccl_receive_frame(fd, MCCL_CARDS, most, &size, STEP_MS, reason);
+            cards = receive_or_refused(n, fd, MCCL_CARDS, most, &size, reason);
         if (cards && !mccl_cards_good(cards, size, nranks, where)) {
             free(cards);
             cards = NULL;
@@ -156,14 +170,14 @@ static mcclResult_t join_local(struct mccl_net *n, int door, const char *cards, 
 }
 
 /* Returns when the ranks of every host have met, or with what kept them from it. */
-static mcclResult_t settle(int door, mcclResult_t here, char *reason)
+static mcclResult_t settle(struct mccl_net *n, int door, mcclResult_t here, char *reason)
 {
     size_t size;
     if (here && !reason[0])
         snprintf(reason, MCCL_REASON, "cannot meet the others of its host");
     bool told = here ? mccl_send_frame(door, MCCL_REFUSAL, reason, strlen(reason) + 1, STEP_MS)
                      : mccl_send_frame(door, MCCL_SETTLED, "", 0, STEP_MS);
-    void *all = told ? mccl_receive_frame(door, MCCL_SETTLED, 0, &size, STEP_MS, reason) : NULL;
+    void *all = told ? receive_or_refused(n, door, MCCL_SETTLED, 0, &size, reason) : NULL;
     free(all);
     if (!all && !reason[0])
         snprintf(reason, MCCL_REASON, "who made the id has gone");
@@ -211,7 +225,7 @@ mcclResult_t mccl_span(mcclComm_t *comm, mcclComm_t c, struct mccl_hello *me, ch
     n->id = me->id;
     c->net = n;
     char *cards = exchange(n, me, where, &door, &listener, reason);
-    mcclResult_t r = cards ? settle(door, join_local(n, door, cards, where), reason) : mcclRemoteError;
+    mcclResult_t r = cards ? settle(n, door, join_local(n, door, cards, where), reason) : mcclRemoteError;
     if (door >= 0)
         close(door);
     if (!r && n->nhosts == 1) { /* who made the id was elsewhere */

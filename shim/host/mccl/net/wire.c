@@ -255,7 +255,7 @@ static bool can_close(const struct mccl_wire *w)
     return (w->settled || !w->known);
 }
 
-void mccl_wire_known(struct mccl_wire *w) { w->known = true; }
+void mccl_wire_known(struct mccl_wire *w, bool known) { w->known = known; }
 void mccl_wire_settled(struct mccl_wire *w) { w->settled = true; }
 
 void mccl_wire_cancel(struct mccl_wire *w)

@@ -66,7 +66,7 @@ void mccl_wire_cancel(struct mccl_wire *w);
 bool mccl_wire_greet(struct mccl_wire *w, const bool *peers, int patience_ms, bool (*give_up)(void *), void *arg,
                      int *who, const char **why);
 /* Tell the wire that others have its address; and that all ranks have greeted each other, so that it can be closed. */
-void mccl_wire_known(struct mccl_wire *w);
+void mccl_wire_known(struct mccl_wire *w, bool known);
 void mccl_wire_settled(struct mccl_wire *w);
 /* Waits, at most so long, until the peers that are not gone have everything that was sent to them. */
 void mccl_wire_flush(struct mccl_wire *w, const _Atomic bool *gone, int patience_ms, bool (*give_up)(void *),
