@@ -18,10 +18,26 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum kind { MEMORY, FILES, MAPS, THREADS, ANY, LIMIT, CLOSES, DISAGREES, NOISE, NOTHING, KINDS };
+enum kind {
+    MEMORY,
+    FILES,
+    MAPS,
+    THREADS,
+    ANY,
+    LIMIT,
+    CLOSES,
+    DISAGREES,
+    KILLED,
+    STOPPED,
+    EXITS,
+    NOISE,
+    NOTHING,
+    KINDS
+};
 static const char *const kinds[KINDS] = {
     "lacks memory",      "lacks files",         "lacks mappings",       "lacks threads", "lacks all",
-    "lacks descriptors", "closes a descriptor", "calls something else", "hears noise",   "lacks nothing"};
+    "lacks descriptors", "closes a descriptor", "calls something else", "is killed",     "is stopped",
+    "ends its process",  "hears noise",         "lacks nothing"};
 enum { LIBRARIES = 64, OFTEN = 4096 };
 static uintptr_t low[LIBRARIES], high[LIBRARIES];
 static _Atomic int libraries;
@@ -43,25 +59,28 @@ static int note(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
+static bool is_ours(const void *caller)
+{
+    bool ours = false;
+    for (int i = 0; i < libraries && !ours; i++)
+        ours = (uintptr_t)caller >= low[i] && (uintptr_t)caller < high[i];
+    return ours;
+}
 static bool fails(enum kind kind, const void *caller, int error)
 {
-    if (!failing || (scarce != kind && scarce != ANY))
+    if (!failing || (scarce != kind && scarce != ANY) || !is_ours(caller))
         return false;
-    for (int i = 0; i < libraries; i++)
-        if ((uintptr_t)caller >= low[i] && (uintptr_t)caller < high[i]) {
-            const long n = ++counted;
-            if (n != failing && !(for_good && n > failing))
-                return false;
-            errno = error;
-            if (getenv("STARVED_SHOW")) {
-                Dl_info who = {0};
-                dladdr(caller, &who);
-                dprintf(2, "# %s: number %ld fails, at %s+%#lx\n", kinds[kind], n, who.dli_fname,
-                        (unsigned long)((uintptr_t)caller - (uintptr_t)who.dli_fbase));
-            }
-            return true;
-        }
-    return false;
+    const long n = ++counted;
+    if (n != failing && !(for_good && n > failing))
+        return false;
+    errno = error;
+    if (getenv("STARVED_SHOW")) {
+        Dl_info who = {0};
+        dladdr(caller, &who);
+        dprintf(2, "# %s: number %ld fails, at %s+%#lx\n", kinds[kind], n, who.dli_fname,
+                (unsigned long)((uintptr_t)caller - (uintptr_t)who.dli_fbase));
+    }
+    return true;
 }
 #define CALLER __builtin_return_address(0)
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
@@ -73,6 +92,18 @@ void *realloc(void *p, size_t size) { return fails(MEMORY, CALLER, ENOMEM) ? NUL
     static __typeof__(type) below; \
     if (!below) \
     below = (__typeof__(type))dlsym(RTLD_NEXT, #name)
+/* Closing what is not open is an error of ours: a moment later the number may be somebody's. */
+static _Atomic int closed_twice;
+int close(int fd)
+{
+    BELOW(close, int (*)(int));
+    const int r = below(fd);
+    if (r && errno == EBADF && is_ours(CALLER)) {
+        closed_twice++;
+        errno = EBADF;
+    }
+    return r;
+}
 int socket(int domain, int type, int protocol)
 {
     BELOW(socket, int (*)(int, int, int));

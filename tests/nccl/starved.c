@@ -32,8 +32,14 @@ typedef struct {
     char internal[128];
 } ncclUniqueId;
 typedef void *ncclComm_t;
-enum { ncclInt32 = 2, ncclSum = 0, ncclMax = 2, NOCOLOR = -1 };
+enum { ncclInt32 = 2, ncclSum = 0, NOCOLOR = -1, ncclInProgress = 7 };
+typedef struct {
+    size_t size;
+    unsigned magic, version;
+    int blocking;
+} ncclConfig_t;
 int ncclCommInitRank(ncclComm_t *, int, ncclUniqueId, int);
+int ncclCommInitRankConfig(ncclComm_t *, int, ncclUniqueId, int, ncclConfig_t *);
 
 enum { MAX = 8, SLOTS = 4, LARGEST = 70000, STEPS = 30, JOIN_S = 10 };
 static double late_s = 40; /* a hang */
@@ -53,6 +59,7 @@ struct team { /* a communicator as one rank sees it */
 struct rank {
     int rank, n, wrong, victim, at_step;
     enum kind kind;
+    bool waits;   /* for its communicators */
     bool first;   /* from the first communicator on */
     bool joining; /* its last error was one of a communicator's beginning */
     unsigned seed;
@@ -115,6 +122,20 @@ static void close_one(unsigned which)
     }
 }
 
+/* From a process of its own, whatever this one does; one that is stopped goes on after some seconds. */
+static void signal_later(int signal, unsigned us)
+{
+    const pid_t self = getpid();
+    if (fork())
+        return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    nap(us * 1e-6);
+    kill(self, signal);
+    nap(signal == SIGSTOP ? 3.5 : 0);
+    kill(self, SIGCONT);
+    _exit(0);
+}
+
 /* So many descriptors. */
 static int taken[1024], ntaken;
 static void leave_only(int spare)
@@ -135,14 +156,16 @@ static void starve(struct rank *r)
     unsigned s = r->seed * 31u + 7;
     if (r->rank != r->victim)
         return;
-    libraries = 0;
-    dl_iterate_phdr(note, NULL);
     for_good = draw(&s) % 2;
     const long n = 1 + (long)(draw(&s) % (1u << draw(&s) % (r->kind == MEMORY || r->kind == ANY ? 8 : 4)));
     if (r->kind == LIMIT)
         leave_only((int)(draw(&s) % 12));
     if (r->kind == CLOSES)
         close_one(draw(&s));
+    if (r->kind == KILLED || r->kind == STOPPED)
+        signal_later(r->kind == KILLED ? SIGKILL : SIGSTOP, 1 + draw(&s) % 3000);
+    if (r->kind == EXITS)
+        _exit(0);
     counted = 0;
     scarce = r->kind;
     failing = r->kind <= ANY ? n : 0;
@@ -262,9 +285,6 @@ static void call(struct rank *r, struct team *t, unsigned *s, int step)
          seconds() - since);
     if (e || waited) {
         r->error = e ? e : waited;
-        if (r->kind >= NOISE)
-            printf("# rank %d: step %d, call %d of %d ranks, count %zu: %d, %d (%s)\n", r->rank, step, what, t->n, n, e,
-                   waited, ncclGetLastError(NULL));
         return;
     }
     if (which != what)
@@ -280,6 +300,18 @@ static void call(struct rank *r, struct team *t, unsigned *s, int step)
     }
 }
 
+/* A communicator of which only the beginning was waited for; what has failed is to be aborted. */
+static void complete(struct rank *r, ncclComm_t comm)
+{
+    int e = r->error;
+    while (comm && e == ncclInProgress) {
+        nap(0.0005);
+        const int asked = ncclCommGetAsyncError(comm, &e);
+        e = asked ? asked : e;
+    }
+    r->error = e;
+}
+
 /* Its colour is drawn for each rank, whether that is a member or not. */
 static void split(struct rank *r, const struct team *p, struct team *to, unsigned *s)
 {
@@ -293,6 +325,7 @@ static void split(struct rank *r, const struct team *p, struct team *to, unsigne
     const double since = seconds();
     r->joining = true;
     r->error = ncclCommSplit(p->comm, mine, r->rank, &to->comm, NULL);
+    complete(r, to->comm);
     RANK(r, seconds() - since < late_s, "a split took %.1f s", seconds() - since);
     RANK(r, r->error || (to->comm != NULL) == (mine >= 0), "split: %p", to->comm);
     for (int i = 0; i < MAX && mine >= 0; i++) /* members of the parent, by their numbers in the world */
@@ -315,6 +348,7 @@ static void shrink(struct rank *r, const struct team *p, struct team *to, unsign
     const double since = seconds();
     r->joining = true;
     r->error = ncclCommShrink(p->comm, &out, 1, &to->comm, NULL, 0);
+    complete(r, to->comm);
     RANK(r, seconds() - since < late_s, "a shrink took %.1f s", seconds() - since);
     RANK(r, r->error || to->comm, "a shrink without a communicator");
 }
@@ -322,7 +356,8 @@ static void end(struct rank *r, struct team *t, bool aborts)
 {
     const double since = seconds();
     if (t->comm) {
-        const int e = aborts ? ncclCommAbort(t->comm) : ncclCommDestroy(t->comm);
+        int e = aborts ? ncclCommAbort(t->comm) : ncclCommDestroy(t->comm);
+        e = e == ncclInProgress && !r->waits ? 0 : e;
         RANK(r, e == 0 || (r->rank == r->victim && r->kind < NOTHING), "end: %d", e);
     }
     RANK(r, seconds() - since < late_s, "ending took %.1f s", seconds() - since);
@@ -336,9 +371,12 @@ static void world(struct rank *r, int which)
     for (int k = 0; k < r->n; k++)
         w->member[k] = k;
     const double since = seconds();
-    r->error = ncclCommInitRank(&w->comm, r->n, shared->id[which], r->rank);
+    ncclConfig_t config = {sizeof config, 0xcafebeef, 21400, 0};
+    r->error = r->waits ? ncclCommInitRank(&w->comm, r->n, shared->id[which], r->rank)
+                        : ncclCommInitRankConfig(&w->comm, r->n, shared->id[which], r->rank, &config);
+    complete(r, w->comm);
     RANK(r, seconds() - since < late_s, "joining took %.1f s", seconds() - since);
-    RANK(r, !r->error == (w->comm != NULL), "a world and %d", r->error);
+    RANK(r, !r->error == (w->comm != NULL) || !r->waits, "a world and %d", r->error);
 }
 
 static void steps(struct rank *r)
@@ -360,6 +398,8 @@ static void steps(struct rank *r)
             RANK(r, r->error || r->slot[0].window, "no window");
         } else
             call(r, &r->slot[what % 3 ? 0 : from], &s, step);
+        if (r->error && r->kind >= NOISE)
+            printf("# rank %d: step %d: %d (%s)\n", r->rank, step, r->error, ncclGetLastError(NULL));
     }
 }
 
@@ -381,6 +421,7 @@ static void run(struct rank *r)
          "memory");
     if (r->wrong)
         return;
+    dl_iterate_phdr(note, NULL);
     if (r->first)
         starve(r);
     else { /* what stays open from now on */
@@ -419,6 +460,7 @@ static void run(struct rank *r)
          k++)
         nap(0.01);
     const int f = entries("/proc/self/fd"), t = entries("/proc/self/task");
+    RANK(r, !closed_twice, "%d descriptors were closed twice", closed_twice);
     RANK(r, kept || (f <= files && t <= threads), "%d descriptors where %d were, %d threads where %d were", f, files, t,
          threads);
 }
@@ -515,6 +557,7 @@ static bool team(unsigned seed, int kind)
         plan.kind = LIMIT; /* without its descriptors UCX ends the process */
     plan.first = draw(&s) % 3 == 0;
     plan.at_step = (int)(draw(&s) % STEPS);
+    plan.waits = draw(&s) % 3;
     memset(shared, 0, sizeof *shared);
     pid_t child[MAX], self = getpid();
     fflush(stdout);
@@ -549,8 +592,9 @@ static bool team(unsigned seed, int kind)
             int status = 0;
             if (!child[k] || waitpid(child[k], &status, WNOHANG) == 0)
                 continue;
-            wrong += status != 0;
-            if (WIFSIGNALED(status))
+            const bool doomed = k == plan.victim && (plan.kind == KILLED || plan.kind == STOPPED);
+            wrong += status != 0 && !doomed;
+            if (WIFSIGNALED(status) && !doomed)
                 printf("# rank %d was ended by signal %d\n", k, WTERMSIG(status));
             child[k] = 0;
             left--;
@@ -574,8 +618,9 @@ static bool team(unsigned seed, int kind)
         heard += shared->failed[k] != 0;
     if (plan.kind >= NOISE && heard)
         wrong++;
-    printf("%s seed %u: %d ranks, rank %d %s from %s on, step %d: %d heard\n", wrong ? "not ok" : "ok", seed, plan.n,
-           plan.victim, kinds[plan.kind], plan.first ? "the beginning" : "then", plan.at_step, heard);
+    printf("%s seed %u: %d ranks%s, rank %d %s from %s on, step %d: %d heard\n", wrong ? "not ok" : "ok", seed, plan.n,
+           plan.waits ? "" : " in the background", plan.victim, kinds[plan.kind], plan.first ? "the beginning" : "then",
+           plan.at_step, heard);
     return !wrong;
 }
 

@@ -339,9 +339,11 @@ static void close_door(struct desk *d)
 
 static void close_net(struct desk *d)
 {
-    for (int i = 0; i < MCCL_DOOR_PENDING; i++)
+    for (int i = 0; i < MCCL_DOOR_PENDING; i++) {
         if (d->callers[i].fd >= 0)
             close(d->callers[i].fd);
+        d->callers[i].fd = -1; /* this is done twice: by then another thread's may have the number */
+    }
     if (d->net >= 0) {
         shutdown(d->net, SHUT_RDWR);
         close(d->net);
