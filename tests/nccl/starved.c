@@ -495,7 +495,7 @@ static void knock(int fd, const void *at, socklen_t size, unsigned *s)
 static void make_noise(unsigned seed)
 {
     unsigned s = seed;
-    int open_[64] = {0}, next = 0;
+    int open_[512] = {0}, next = 0;
     for (;; nap(1e-3 * (draw(&s) % 8))) {
         char line[512], name[256];
         FILE *f = fopen("/proc/net/unix", "r");
@@ -508,7 +508,7 @@ static void make_noise(unsigned seed)
             snprintf(name, sizeof name, "%s", at + 1);
             const size_t length = strlen(name) < sizeof un.sun_path - 1 ? strlen(name) : sizeof un.sun_path - 1;
             memcpy(un.sun_path + 1, name, length);
-            int *slot = &open_[next++ % 64];
+            int *slot = &open_[next++ % 512];
             if (*slot)
                 close(*slot);
             *slot = socket(AF_UNIX, draw(&s) % 4 ? SOCK_SEQPACKET : SOCK_STREAM, 0);
@@ -531,7 +531,7 @@ static void make_noise(unsigned seed)
             in.sin_addr.s_addr = address ? (in_addr_t)address : htonl(INADDR_LOOPBACK);
             if (!own)
                 continue;
-            int *slot = &open_[next++ % 64];
+            int *slot = &open_[next++ % 512];
             if (*slot)
                 close(*slot);
             *slot = socket(AF_INET, SOCK_STREAM, 0);

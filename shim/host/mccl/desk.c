@@ -24,6 +24,7 @@
 #define SECOND_MS 30000 /* until ranks that were told to come again have */
 #define NOTICE_MS 30000 /* then a line says who is missing */
 #define TAKEN_MS 10000  /* for ranks to take what they are handed */
+#define LAST_MS 1000    /* how long those still before the door are heard when it closes */
 #define LATE_MS 10000   /* how long who comes to a meeting that was refused is told why */
 
 struct guest {
@@ -33,8 +34,9 @@ struct guest {
     struct mccl_hello hello;
 };
 
-struct caller { /* by TCP: it has not said yet who it is */
+struct caller { /* it has not said yet who it is */
     int fd;
+    bool unix_socket;
     size_t got;
     int64_t since;
     struct mccl_hello hello;
@@ -172,13 +174,9 @@ static void admit(struct desk *d, struct guest *g)
     }
 }
 
-/* One by the Unix socket, who says at once who it is; a stranger is turned away. */
-static bool greet(struct desk *d, struct guest *g)
+/* What one by the Unix socket says, all at once; a stranger is turned away. */
+static bool is_meant(struct desk *d, const struct guest *g, ssize_t n)
 {
-    struct timeval patience = {HELLO_MS / 1000, 0};
-    pid_t pid;
-    setsockopt(g->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    ssize_t n = mccl_same_user(g->fd, &pid) ? recv(g->fd, &g->hello, sizeof g->hello, 0) : -1;
     if (n == sizeof g->hello && mccl_hello_good(&g->hello, &d->id))
         return true;
     if (n < (ssize_t)MCCL_HELLO_PREFIX || !turn_away_foreign(d, g))
@@ -199,40 +197,65 @@ static void pause_if_exhausted(struct desk *d)
     nanosleep(&(struct timespec){0, 10000000}, NULL); /* not in a busy loop */
 }
 
-static void admit_by_socket(struct desk *d)
+/* Anybody may call, and say nothing: each is heard beside the others, and who has been silent longest makes room. */
+static struct caller *note_caller(struct desk *d, int fd, bool unix_socket)
 {
-    struct guest g = {.fd = accept4(d->door, NULL, NULL, SOCK_CLOEXEC), .line = -1, .unix_socket = true};
-    if (g.fd < 0) {
-        pause_if_exhausted(d);
-        return;
-    }
-    d->scarce = 0;
-    if (greet(d, &g))
-        admit(d, &g);
-}
-
-/* One by TCP may be anybody. It is heard beside the others, and who has been silent longest makes room. */
-static void admit_caller(struct desk *d)
-{
-    int fd = accept4(d->net, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct caller *at = &d->callers[0];
-    if (fd < 0) {
-        pause_if_exhausted(d);
-        return;
-    }
-    d->scarce = 0;
     for (int i = 1; i < MCCL_DOOR_PENDING && at->fd >= 0; i++)
         if (d->callers[i].fd < 0 || d->callers[i].since < at->since)
             at = &d->callers[i];
     if (at->fd >= 0)
         close(at->fd);
     at->fd = fd;
+    at->unix_socket = unix_socket;
     at->got = 0;
     at->since = mccl_now_ms();
+    return at;
+}
+
+static void hear_by_socket(struct desk *d, struct caller *c)
+{
+    ssize_t n = recv(c->fd, &c->hello, sizeof c->hello, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    struct guest g = {.fd = c->fd, .line = -1, .unix_socket = true, .hello = c->hello};
+    c->fd = -1;
+    if (is_meant(d, &g, n))
+        admit(d, &g);
+}
+
+static void admit_by_socket(struct desk *d)
+{
+    pid_t pid;
+    int fd = accept4(d->door, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0) {
+        pause_if_exhausted(d);
+        return;
+    }
+    d->scarce = 0;
+    if (mccl_same_user(fd, &pid))
+        hear_by_socket(d, note_caller(d, fd, true)); /* a rank says at once who it is */
+    else
+        close(fd);
+}
+
+static void admit_caller(struct desk *d)
+{
+    int fd = accept4(d->net, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) {
+        pause_if_exhausted(d);
+        return;
+    }
+    d->scarce = 0;
+    (void)note_caller(d, fd, false);
 }
 
 static void hear_caller(struct desk *d, struct caller *c)
 {
+    if (c->unix_socket) {
+        hear_by_socket(d, c);
+        return;
+    }
     ssize_t n = recv(c->fd, (char *)&c->hello + c->got, sizeof c->hello - c->got, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -327,12 +350,24 @@ static void receive_all(struct desk *d)
  * a forked child may hold it too, and closing alone would leave them waiting there. */
 static void close_door(struct desk *d)
 {
-    struct guest g = {.unix_socket = true};
+    struct guest g = {.line = -1, .unix_socket = true};
+    const int64_t end = mccl_now_ms() + LAST_MS; /* for all: who says nothing keeps nobody waiting */
+    pid_t pid;
     shutdown(d->door, SHUT_RDWR);
     close(d->spare);
-    while ((g.fd = accept4(d->door, NULL, NULL, SOCK_CLOEXEC)) >= 0)
-        if (greet(d, &g))
+    for (int i = 0; i < MCCL_DOOR_PENDING || (g.fd = accept4(d->door, NULL, NULL, SOCK_CLOEXEC)) >= 0; i++) {
+        if (i < MCCL_DOOR_PENDING) {
+            if (d->callers[i].fd < 0 || !d->callers[i].unix_socket)
+                continue;
+            g.fd = d->callers[i].fd;
+            d->callers[i].fd = -1;
+        }
+        struct pollfd p = {.fd = g.fd, .events = POLLIN};
+        const int64_t left = end - mccl_now_ms();
+        const bool says = mccl_same_user(g.fd, &pid) && poll(&p, 1, left > 0 ? (int)left : 0) == 1;
+        if (is_meant(d, &g, says ? recv(g.fd, &g.hello, sizeof g.hello, MSG_DONTWAIT) : -1))
             turn_away(d, &g, d->result ? d->result : mcclInvalidUsage);
+    }
     close(d->door);
     d->door = -1;
 }
