@@ -70,24 +70,42 @@ static bool compared_with_normal(const struct ptx_instr *in, unsigned source)
     return in->op == PTX_OP_SETP && source < 2 && other->kind == PTX_O_IMM && other->imm & 0x7f800000;
 }
 
-/* The pattern without the flushes of such sources: "t1_v_ftz($0)", of vectors, scalars and halves alike. */
+/* Whether the result is one of the sources but for its sign. */
+static bool chooses(const struct ptx_instr *in)
+{
+    return in->op == PTX_OP_ABS || in->op == PTX_OP_NEG || in->op == PTX_OP_MIN || in->op == PTX_OP_MAX;
+}
+
+/* Takes a call out of a pattern; its argument stays. */
+static void spare(struct t1_op *op, const char *call)
+{
+    char *const text[] = {op->dst[0].vector, op->dst[0].scalar, op->dst[1].vector,
+                          op->dst[1].scalar, op->once,          op->again};
+    const size_t name = (size_t)(strchr(call, '(') - call);
+    for (unsigned t = 0; t < sizeof text / sizeof *text; t++)
+        for (char *at; (at = strstr(text[t], call));)
+            memmove(at, at + name, strlen(at + name) + 1);
+}
+
+/* The pattern without the flushes of such sources: "t1_v_ftz($0)", of vectors, scalars and halves alike; and without
+ * that of a result which is one of them. */
 void t1_spare_flushes(struct t1_emit *e, struct t1_op *op)
 {
     if (!(e->in->flags & PTX_F_FTZ))
         return;
+    unsigned spared = 0;
     for (unsigned s = 0; s < op->nsrc; s++) {
         int32_t seen[MOST_SOURCES];
         unsigned n = 0;
         if (op->src[s] != T1_K_32 ||
             !(compared_with_normal(e->in, s) || is_flushed(e->f, &e->in->src[s], e->f->instr_src[e->at][s], seen, &n)))
             continue;
-        char *const text[] = {op->dst[0].vector, op->dst[0].scalar, op->dst[1].vector,
-                              op->dst[1].scalar, op->once,          op->again};
-        for (unsigned t = 0; t < sizeof text / sizeof *text; t++)
-            for (unsigned d = 0; d < 3; d++) {
-                const char flush[] = {'t', '1', '_', "vsh"[d], '_', 'f', 't', 'z', '(', '$', (char)('0' + s), ')', 0};
-                for (char *at; (at = strstr(text[t], flush));)
-                    memmove(at, at + 8, strlen(at + 8) + 1); /* ($0) stays */
-            }
+        spared++;
+        for (unsigned d = 0; d < 3; d++)
+            spare(op, (const char[]){'t', '1', '_', "vsh"[d], '_', 'f', 't', 'z', '(', '$', (char)('0' + s), ')', 0});
+    }
+    if (spared == op->nsrc && chooses(e->in)) {
+        spare(op, "t1_v_ftz(");
+        spare(op, "t1_s_ftz(");
     }
 }
