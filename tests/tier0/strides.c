@@ -1,5 +1,7 @@
 /* Kernels whose strides are parameters, as CuPy's are: elements that follow one another, and others, by the same
  * kernel; and products that are no index, which are extended to 64 bits all the same. */
+#include <sys/mman.h>
+
 #include "tier0/harness.h"
 
 enum { THREADS = 64, N = 177, ROOM = 2 * 40 * N };
@@ -103,6 +105,111 @@ static void hash_lanes(const char *product)
     check(ran && !bad, "%s (%u lanes wrong)", product, bad);
 }
 
+/* Lanes whose bit is set in `on` store a member of their structures, of `bytes` bytes, the last of which ends where the
+ * memory does; nobody else's bytes change. */
+static void store_members(unsigned bytes, unsigned member, const uint32_t on[2], unsigned threads)
+{
+    enum { PAGE = 4096 };
+    char text[1200];
+    uint8_t *const page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED || mprotect(page + PAGE, PAGE, PROT_NONE)) {
+        check(false, "pages");
+        return;
+    }
+    memset(page, 0xee, PAGE);
+    unsigned last = threads - 1, bad = 0;
+    while (last && !(on[last / 32] >> last % 32 & 1))
+        last--;
+    uint8_t *const end = page + PAGE, *const to = end - (size_t)last * bytes - member - 4;
+    const struct {
+        void *to;
+        const void *on;
+    } args = {to, on};
+    snprintf(
+        text, sizeof text,
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 to, .param .u64 on)\n{\n"
+        ".reg .b32 %%r<6>; .reg .b64 %%rd<6>; .reg .pred %%p;\nld.param.u64 %%rd0, [to]; ld.param.u64 %%rd1, [on];\n"
+        "mov.u32 %%r1, %%tid.x; shr.u32 %%r2, %%r1, 5; and.b32 %%r3, %%r1, 31; mul.wide.u32 %%rd2, %%r2, 4;\n"
+        "add.u64 %%rd1, %%rd1, %%rd2; ld.global.u32 %%r4, [%%rd1]; shr.u32 %%r4, %%r4, %%r3; and.b32 %%r4, %%r4, 1;\n"
+        "setp.ne.u32 %%p, %%r4, 0; mul.wide.u32 %%rd3, %%r1, %u; add.u64 %%rd0, %%rd0, %%rd3; add.u32 %%r5, %%r1, 7;\n"
+        "@%%p st.global.u32 [%%rd0+%u], %%r5;\nret;\n}\n",
+        bytes, member);
+    const bool ran = t0t_once(text, "k", 1, threads, &args, NULL);
+    for (unsigned l = 0; l <= last; l++)
+        if (on[l / 32] >> l % 32 & 1) {
+            uint32_t got;
+            memcpy(&got, to + l * bytes + member, 4);
+            bad += got != l + 7;
+            memset(to + l * bytes + member, 0xee, 4);
+        }
+    for (unsigned k = 0; k < PAGE; k++)
+        bad += page[k] != 0xee;
+    check(ran && !bad, "member %u of %u bytes, lanes %08x %08x of %u (%u wrong)", member, bytes, on[1], on[0], threads,
+          bad);
+    munmap(page, 2 * PAGE);
+}
+
+/* Lanes whose bit is set move a vector of n elements of `bytes` bytes from place lane ^ other of one array to the same
+ * place of another, maybe by way of shared memory, and add 1, 2, ... to its elements. */
+static void move_vectors(unsigned n, unsigned bytes, unsigned apart, unsigned other, const uint32_t on[2], bool shared)
+{
+    static uint8_t from[THREADS * 64 + 64] __attribute__((aligned(64))), to[sizeof from] __attribute__((aligned(64)));
+    char text[2600], regs[80], place[80];
+    const unsigned offset = 16;
+    const struct {
+        const void *from;
+        void *to;
+        const void *on;
+        uint64_t other;
+    } args = {from, to, on, other};
+    size_t at = 0, end = 0;
+    for (unsigned k = 0; k < n; k++)
+        at += (size_t)snprintf(regs + at, sizeof regs - at, "%s%%x%u", k ? ", " : "", k);
+    if (other == ~0u) /* the compiler sees that it is the lane */
+        snprintf(place, sizeof place, "mov.u32 %%r5, %%r1;");
+    else
+        snprintf(place, sizeof place, "ld.param.u32 %%r5, [other]; xor.b32 %%r5, %%r5, %%r1;");
+    end = (size_t)snprintf(
+        text, sizeof text,
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 from, .param .u64 to, .param .u64 "
+        "on, .param .u64 other)\n{\n.reg .b32 %%r<6>; .reg .b64 %%rd<9>; .reg .b%u %%x<4>; .reg .pred %%p;\n"
+        ".shared .align 16 .b8 s[4160];\n"
+        "ld.param.u64 %%rd0, [to]; ld.param.u64 %%rd1, [on]; ld.param.u64 %%rd7, [from];\n"
+        "mov.u32 %%r1, %%tid.x; shr.u32 %%r2, %%r1, 5; and.b32 %%r3, %%r1, 31; mul.wide.u32 %%rd2, %%r2, 4;\n"
+        "add.u64 %%rd1, %%rd1, %%rd2; ld.global.u32 %%r4, [%%rd1]; shr.u32 %%r4, %%r4, %%r3; and.b32 %%r4, %%r4, 1;\n"
+        "%s\nsetp.ne.u32 %%p, %%r4, 0; mul.wide.u32 %%rd3, %%r5, %u; add.u64 %%rd0, %%rd0, %%rd3; "
+        "add.u64 %%rd7, %%rd7, %%rd3; @!%%p bra E;\n",
+        8 * bytes, place, apart);
+    end += (size_t)snprintf(text + end, sizeof text - end, "ld.global.v%u.b%u {%s}, [%%rd7+%u];\n", n, 8 * bytes, regs,
+                            offset);
+    if (shared)
+        end += (size_t)snprintf(text + end, sizeof text - end,
+                                "mov.u64 %%rd8, s; add.u64 %%rd8, %%rd8, %%rd3; st.shared.v%u.b%u [%%rd8+%u], {%s};\n"
+                                "ld.shared.v%u.b%u {%s}, [%%rd8+%u];\n",
+                                n, 8 * bytes, offset, regs, n, 8 * bytes, regs, offset);
+    for (unsigned k = 0; k < n; k++)
+        end += (size_t)snprintf(text + end, sizeof text - end, "add.u%u %%x%u, %%x%u, %u;\n", 8 * bytes, k, k, k + 1);
+    snprintf(text + end, sizeof text - end, "st.global.v%u.b%u [%%rd0+%u], {%s};\nE:\nret;\n}\n", n, 8 * bytes, offset,
+             regs);
+    unsigned bad = 0;
+    memcpy(from, in, sizeof from);
+    memset(to, 0xee, sizeof to);
+    const bool ran = t0t_once(text, "k", 1, THREADS, &args, NULL);
+    for (unsigned l = 0; l < THREADS; l++)
+        for (unsigned k = 0; k < n && on[l / 32] >> l % 32 & 1; k++) {
+            const size_t where = (size_t)(other == ~0u ? l : l ^ other) * apart + offset + (size_t)k * bytes;
+            uint64_t x = 0, y = 0;
+            memcpy(&x, from + where, bytes);
+            memcpy(&y, to + where, bytes);
+            bad += (bytes == 8 ? x + k + 1 : (uint32_t)(x + k + 1)) != y;
+            memset(to + where, 0xee, bytes);
+        }
+    for (size_t k = 0; k < sizeof to; k++)
+        bad += to[k] != 0xee;
+    check(ran && !bad, "%u of %u bytes, %u apart, lane ^ %d, %08x %08x, %s (%u wrong)", n, bytes, apart, (int)other,
+          on[1], on[0], shared ? "by shared memory" : "global", bad);
+}
+
 int main(void)
 {
     static const int apart[][2] = {{1, 1}, {0, 1}, {-1, 1}, {1, 3}, {2, -2}, {1, 1}};
@@ -118,6 +225,14 @@ int main(void)
             run_with(&t, k, (k + 2) % 4, apart[a][0], apart[a][1]);
         t0t_close(&t);
     }
+    static const uint32_t on[][2] = {{~0u, ~0u}, {0xfffffffe, 0x7fffffff}, {0x00a50f01, 0x80008001}, {1, 0}};
+    for (unsigned k = 0; k < 16; k++)
+        store_members(k & 1 ? 16 : 8, 4 * (k / 2 % (k & 1 ? 4 : 2)), on[k % 4 ^ k / 4], k < 8 ? THREADS : 45);
+    static const unsigned kinds[][3] = {{2, 4, 8}, {4, 4, 16}, {2, 8, 16}, {2, 4, 16}, {2, 8, 32}, {4, 4, 32}};
+    static const unsigned others[] = {~0u, 0, 5, 32, 48};
+    for (unsigned k = 0; k < 42; k++)
+        move_vectors(kinds[k % 6][0], kinds[k % 6][1], kinds[k % 6][2], others[k / 6 % 5], on[k / 6 % 3 ? 0 : k % 4],
+                     k / 6 % 2 ^ k % 2);
     hash_lanes("mul.lo.s32 %r2, %r1, 0x3c6ef35f; cvt.s64.s32 %rd2, %r2;");
     hash_lanes("cvt.u64.u32 %rd4, %r1; mul.lo.s64 %rd4, %rd4, 0x3c6ef35f; cvt.s64.s32 %rd2, %rd4;");
     hash_lanes("cvt.u64.u32 %rd4, %r1; mul.lo.s64 %rd4, %rd4, %rd1; shl.b64 %rd4, %rd4, 32; shr.s64 %rd2, %rd4, 32;");

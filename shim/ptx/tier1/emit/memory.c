@@ -13,6 +13,8 @@ struct access {
     bool wide;         /* 64-bit elements */
     const char *words; /* has been loaded with others: in these words, */
     unsigned byte;     /* from this byte on */
+    const char *row;   /* the answer whether vectors of the lanes follow one another; NULL: not asked, */
+    unsigned n, k;     /* of so many elements; which this is */
 };
 
 static const char *type_name(const struct t1_emit *e, const struct ptx_instr *in, bool store,
@@ -92,7 +94,7 @@ static const char *place(struct t1_emit *e, const struct access *x, unsigned k, 
     }
     *fn = "64";
     uint64_t imm = x->imm;
-    const char *add = x->shared ? t1_str(e, " + ((uint64_t)smem + 0x%llxull)", (unsigned long long)imm)
+    const char *add = x->shared ? t1_str(e, " + ((uint64_t)smem + 0x%llxul)", (unsigned long long)imm)
                       : imm     ? t1_str(e, " + 0x%llxull", (unsigned long long)imm)
                                 : "";
     if (x->wide)
@@ -112,6 +114,13 @@ static const char *cut_piece(struct t1_emit *e, const struct access *x, unsigned
     return t1_str(e, "(%s >> %u & 0x%xu)", word, low, (1u << bits) - 1);
 }
 
+/* Words a fixed small step apart: members of structures, one a lane. */
+static bool in_structures(const struct access *x)
+{
+    const int64_t stride = x->address.stride;
+    return !x->local && x->address.rep != T1_V && x->size == 4 && (stride == 8 || stride == 16);
+}
+
 static const char *load_piece(struct t1_emit *e, const struct access *x, unsigned k)
 {
     if (x->words)
@@ -119,7 +128,7 @@ static const char *load_piece(struct t1_emit *e, const struct access *x, unsigne
     const char *fn, *at = place(e, x, k, &fn);
     const int64_t stride = x->address.stride;
     unsigned h, lane = first_lane(e, x, k, &h);
-    if (at && !x->local && x->address.rep != T1_V && x->size == 4 && (stride == 8 || stride == 16))
+    if (at && in_structures(x))
         return t1_str(e, "t1_strided%u_u32(%s, %s)", (unsigned)stride, bits(e, x, k), pointer(e, x, h, lane));
     if (at)
         return t1_str(e, "t1_gather%s_%s(%s, %s)", fn, x->t, bits(e, x, k), at);
@@ -133,7 +142,7 @@ static unsigned register_size(const struct t1_emit *e, const struct ptx_opnd *o)
 
 /* Tests whether addresses that differ from lane to lane follow one another after all, as they do where a program's
  * strides are parameters; the name of the answer, or NULL: not worth asking. */
-static const char *ask_for_row(struct t1_emit *e, const struct access *x)
+static const char *ask_for_row(struct t1_emit *e, const struct access *x, unsigned step)
 {
     const struct t1_arg *a = &x->address;
     if (e->isa == T1_PLAIN || a->rep != T1_V || a->kind != T1_K_64 || x->shared || x->local || x->words ||
@@ -143,8 +152,16 @@ static const char *ask_for_row(struct t1_emit *e, const struct access *x)
     t1_put(e, "const int %s = t1_in_row(", t);
     for (unsigned q = 0; q < 2 * e->np; q++)
         t1_put(e, "%s, ", t1_piece(e, a, q));
-    t1_put(e, "%u);\n", x->size);
+    t1_put(e, "%u)%s%s;\n", step, step > x->size ? " & -!~" : "", step > x->size ? e->mask : "");
     return t;
+}
+
+/* The same of vectors of all lanes. */
+static const char *follow_one_another(struct t1_emit *e, const struct access *x, unsigned n)
+{
+    if (x->address.rep == T1_V)
+        return ask_for_row(e, x, n * x->size);
+    return x->address.rep == T1_U && x->address.stride == (int64_t)(n * x->size) ? t1_str(e, "!~%s", e->mask) : NULL;
 }
 
 /* Place of piece k of such a row. */
@@ -153,6 +170,28 @@ static const char *in_row(struct t1_emit *e, const struct access *x, unsigned k)
     const unsigned lanes = x->wide ? e->nl / 2 : e->nl;
     return t1_str(e, "(uint8_t *)(t1_lane0(%s) + 0x%llxull)", t1_piece(e, &x->address, 0),
                   (unsigned long long)(x->imm + k * lanes * x->size));
+}
+
+/* The vectors of which this element is one. */
+static const char *start_of_row(struct t1_emit *e, struct access *x)
+{
+    x->imm -= x->k * x->size;
+    const char *s = x->address.rep == T1_V ? in_row(e, x, 0) : pointer(e, x, 0, 0);
+    x->imm += x->k * x->size;
+    return s;
+}
+
+static void store_vectors(struct t1_emit *e, struct access *x, const struct t1_arg *v)
+{
+    const unsigned pieces = x->wide ? 2 * e->np : e->np;
+    t1_put(e, "if (%s) {\n", x->row);
+    for (unsigned j = 0; j < pieces; j++) {
+        t1_put(e, "t1_row%u_put_%s(%s, %u", x->n, x->t, start_of_row(e, x), j);
+        for (unsigned k = 0; k < x->n; k++)
+            t1_put(e, ", %s", t1_piece(e, &v[k], j));
+        t1_put(e, ");\n");
+    }
+    t1_put(e, "} else {\n");
 }
 
 /* A loaded expression as the register holds it. */
@@ -183,7 +222,7 @@ static void read_ahead(struct t1_emit *e, const struct access *x)
 
 /* Emits a load by the class of its address: one scalar access for a uniform address (one for each half of the warp
  * where halves differ), full-width accesses for consecutive lanes, else gathers. */
-static void load(struct t1_emit *e, const struct access *x, const struct ptx_opnd *o, int32_t value)
+static void load(struct t1_emit *e, struct access *x, const struct ptx_opnd *o, int32_t value)
 {
     const struct t1_arg *a = &x->address;
     bool grouped = a->rep == T1_G, same = a->rep != T1_V && !a->stride && !x->local;
@@ -208,13 +247,15 @@ static void load(struct t1_emit *e, const struct access *x, const struct ptx_opn
     bool extend = e->value[value].kind == T1_K_64 && !x->wide;
     bool sign = e->in->type[0] >= PTX_S8 && e->in->type[0] <= PTX_S64;
     const unsigned first = e->temps;
-    const char *row = ask_for_row(e, x);
+    const char *row = x->row ? NULL : ask_for_row(e, x, x->size);
     if (row && e->f->block[e->block].loop_header >= 0)
         t1_put(e, "if (%s)\nT1_AHEAD_ROUND(%s, %u, row%u);\n", row, in_row(e, x, 0), 32 * x->size, e->rows++);
     const bool halves = a->rep == T1_G && a->stride != (int64_t)x->size && !x->wide;
     e->temps += halves ? n : 0;
     for (unsigned k = 0; k < n; k++) {
         const char *s = load_piece(e, x, k);
+        if (x->row)
+            s = t1_str(e, "(%s ? t1_row%u_%s(%s, %u, %u) : %s)", x->row, x->n, x->t, start_of_row(e, x), x->k, k, s);
         if (row)
             s = t1_str(e, "(%s ? t1_maskload_%s(%s, %s) : %s)", row, x->t, bits(e, x, k), in_row(e, x, k), s);
         if (halves) { /* tid % 16 and the like: both halves gather from the same places */
@@ -262,12 +303,16 @@ static void store(struct t1_emit *e, const struct access *x, const struct t1_arg
         return;
     }
     e->info[e->block].masked += a->rep != T1_V && a->stride == (int64_t)x->size;
-    const char *row = ask_for_row(e, x);
+    const char *row = x->row ? NULL : ask_for_row(e, x, x->size);
     for (unsigned k = 0; k < n; k++) {
         const char *fn, *at = place(e, x, k, &fn), *p = t1_piece(e, v, k);
         if (row)
             t1_put(e, "if (%s) t1_maskstore_%s(%s, %s, %s);\nelse ", row, x->t, bits(e, x, k), in_row(e, x, k), p);
-        if (at) {
+        unsigned h, lane = first_lane(e, x, k, &h);
+        if (at && in_structures(x)) {
+            t1_put(e, "t1_strided%u_put_u32(%s, %s, %s);\n", (unsigned)x->address.stride, bits(e, x, k),
+                   pointer(e, x, h, lane), p);
+        } else if (at) {
             t1_put(e, "t1_scatter%s_%s(%s, ", fn, x->t, bits(e, x, k));
             if (*fn)
                 t1_put(e, "%s, %s);\n", at, p);
@@ -278,7 +323,6 @@ static void store(struct t1_emit *e, const struct access *x, const struct t1_arg
                 t1_put(e, "%.*s, %s%s);\n", (int)(c - at), at, p, c);
             }
         } else {
-            unsigned h, lane = first_lane(e, x, k, &h);
             t1_put(e, "t1_maskstore_%s(%s, %s, %s);\n", x->t, bits(e, x, k), pointer(e, x, h, lane), p);
         }
     }
@@ -331,17 +375,17 @@ static bool as_rows(const struct t1_emit *e, const struct access *x, const struc
     return good;
 }
 
-static void move_rows(struct t1_emit *e, const struct access *x, const struct ptx_opnd *data, const int32_t *value,
+static void move_rows(struct t1_emit *e, struct access *x, const struct ptx_opnd *data, const int32_t *value,
                       const struct t1_arg *v, unsigned n, bool is_store)
 {
-    const bool row = x->address.rep == T1_U && x->address.stride == (int64_t)(n * x->size);
+    const char *row = x->address.rep == T1_U ? follow_one_another(e, x, n) : NULL; /* asking others gains nothing */
     t1_put(e, "{\npu32 r[%u]%s", n * e->np, is_store ? " = {" : ";\n");
     for (unsigned k = 0; is_store && k < n; k++)
         for (unsigned j = 0; j < e->np; j++)
             t1_put(e, "%s%s", t1_piece(e, &v[k], j), k + 1 == n && j + 1 == e->np ? "};\n" : ", ");
     if (row)
-        t1_put(e, "if (T1_LIKELY(%s == ~0u)) t1_row_%s%u(%s%s%s);\nelse {\n", e->mask, is_store ? "put" : "get", n,
-               is_store ? "" : "r, ", pointer(e, x, 0, 0), is_store ? ", r" : "");
+        t1_put(e, "if (T1_LIKELY(%s)) t1_row_%s%u(%s%s%s);\nelse {\n", row, is_store ? "put" : "get", n,
+               is_store ? "" : "r, ", start_of_row(e, x), is_store ? ", r" : "");
     t1_pointers(e, "p", &x->address, x->shared, x->imm, !is_store);
     if (is_store)
         t1_put(e, "t1_put%u((uint8_t *const *)p, r, %s);\n", n, e->mask);
@@ -438,14 +482,23 @@ static void access(struct t1_emit *e, bool is_store)
             x.words = t1_together(e, &x.address, e->f->instr_src[e->at][0], x.imm, &x.byte);
         if (rows)
             move_rows(e, &x, data, value, v, n, is_store);
-        for (unsigned k = 0; !rows && k < n; k++, x.imm += x.size) {
+        x.wide = x.size == 8;
+        x.t = type_name(e, in, is_store, &data[0]);
+        x.n = n;
+        if (e->isa == T1_AVX512 && !ordered && !local && (x.size == 4 ? n == 2 || n == 4 : x.size == 8 && n == 2))
+            x.row = follow_one_another(e, &x, n);
+        if (x.row && is_store)
+            store_vectors(e, &x, v);
+        for (; !rows && x.k < n; x.k++, x.imm += x.size) {
+            const unsigned k = x.k;
             x.t = type_name(e, in, is_store, &data[k]);
-            x.wide = x.size == 8;
             if (is_store)
                 store(e, &x, &v[k]);
             else if (data[k].kind == PTX_O_REG && e->value[value[k]].used)
                 load(e, &x, &data[k], value[k]);
         }
+        if (x.row && is_store)
+            t1_put(e, "}\n");
     }
     if (ordered)
         t1_put(e, in->sem == PTX_SC ? "t1_fence();\n" : "T1_COMPILER_FENCE();\n");

@@ -455,7 +455,65 @@ T1_INLINE pu32 t1_perm2(pu32 a, pu32 b, pu32 idx)
 #define T1_EVEN(a, b) t1_join_u32(t1_half0(a), t1_half0(b))
 T1_STRIDED(8, T1_PAIR(at, 0x7fff, 2))
 T1_STRIDED(16, T1_EVEN(T1_PAIR(at, 0xffff, 4), T1_PAIR(at + 128, 0x1fff, 4)))
+/* and stored: a line a step, a scatter takes a step for each lane */
+#define T1_STRIDED_PUT(bytes, spread) \
+    T1_INLINE void t1_strided##bytes##_put_u32(uint32_t bits, void *p, pu32 v) \
+    { \
+        _Pragma("GCC unroll 4") for (uint32_t k = 0; k < bytes / 4; k++) __builtin_ia32_storedqusi512_mask( \
+            (void *)((char *)p + 64 * k), (t1_i16)t1_perm2(v, v, (T1_LANE32 + 16 * k) / (bytes / 4)), \
+            (uint16_t)__builtin_ia32_pdep_si(bits >> 64 / bytes * k, spread)); \
+    }
+T1_STRIDED_PUT(8, 0x5555)
+T1_STRIDED_PUT(16, 0x1111)
+/* Vectors of two or four, one a lane, that follow one another: element k of piece j, and pieces j of all elements.
+ * Whole lines move. */
+T1_INLINE pu64 t1_perm2_64(pu64 a, pu64 b, pu64 idx)
+{
+#if defined(__clang__)
+    return (pu64)__builtin_ia32_vpermi2varq512((t1_q8)a, (t1_q8)idx, (t1_q8)b);
 #else
+    return __builtin_shuffle(a, b, idx);
+#endif
+}
+T1_INLINE pu32 t1_row2_u32(const uint8_t *p, uint32_t k, uint32_t j)
+{
+    p += 128 * j;
+    return t1_perm2(t1_load_u32(p), t1_load_u32(p + 64), T1_LANE32 * 2 + k);
+}
+T1_INLINE pu32 t1_row4_u32(const uint8_t *p, uint32_t k, uint32_t j)
+{
+    p += 256 * j;
+    return T1_EVEN(t1_perm2(t1_load_u32(p), t1_load_u32(p + 64), T1_LANE32 * 4 + k),
+                   t1_perm2(t1_load_u32(p + 128), t1_load_u32(p + 192), T1_LANE32 * 4 + k));
+}
+T1_INLINE pu64 t1_row2_u64(const uint8_t *p, uint32_t k, uint32_t j)
+{
+    p += 128 * j;
+    return t1_perm2_64(t1_load_u64(p), t1_load_u64(p + 64), T1_LANE64 * 2 + k);
+}
+#define T1_ZIP(h) (T1_LANE32 / 2 + 8 * h + T1_LANE32 % 2 * 16)
+#define T1_ZIP_64(h) (T1_LANE64 / 2 + 4 * h + T1_LANE64 % 2 * 8)
+T1_INLINE void t1_row2_put_u32(uint8_t *p, uint32_t j, pu32 x, pu32 y)
+{
+    p += 128 * j;
+    t1_store_u32(p, t1_perm2(x, y, T1_ZIP(0)));
+    t1_store_u32(p + 64, t1_perm2(x, y, T1_ZIP(1)));
+}
+T1_INLINE void t1_row2_put_u64(uint8_t *p, uint32_t j, pu64 x, pu64 y)
+{
+    p += 128 * j;
+    t1_store_u64(p, t1_perm2_64(x, y, T1_ZIP_64(0)));
+    t1_store_u64(p + 64, t1_perm2_64(x, y, T1_ZIP_64(1)));
+}
+T1_INLINE void t1_row4_put_u32(uint8_t *p, uint32_t j, pu32 x, pu32 y, pu32 z, pu32 w)
+{
+    p += 256 * j;
+    t1_row2_put_u64(p, 0, (pu64)t1_perm2(x, y, T1_ZIP(0)), (pu64)t1_perm2(z, w, T1_ZIP(0)));
+    t1_row2_put_u64(p, 1, (pu64)t1_perm2(x, y, T1_ZIP(1)), (pu64)t1_perm2(z, w, T1_ZIP(1)));
+}
+#else
+#define t1_strided8_put_u32(bits, p, v) t1_scatter_u32(bits, p, t1_ramp_u32(0u, 8, 0), v, 1)
+#define t1_strided16_put_u32(bits, p, v) t1_scatter_u32(bits, p, t1_ramp_u32(0u, 16, 0), v, 1)
 #define t1_strided8_u32(bits, p) t1_gather_u32(bits, p, t1_ramp_u32(0u, 8, 0), 1)
 #define t1_strided16_u32(bits, p) t1_gather_u32(bits, p, t1_ramp_u32(0u, 16, 0), 1)
 #endif
