@@ -162,6 +162,19 @@ static void flushed_together(struct t1_emit *e, const struct t1_op *op, int32_t 
         define_32(e, op, 0, value, k, t1_str(e, op->aux & LIR_SAT ? "t1_v_sat(t%u_%u)" : "t%u_%u", t, k));
 }
 
+/* A quotient or remainder by a number that all lanes share; NULL: another operation. */
+static const char *by_one_number(struct t1_emit *e, const struct t1_op *op, const struct t1_arg *a, unsigned k)
+{
+    const char *name = op->op == LIR_DIV_U32   ? "div_by_u32"
+                       : op->op == LIR_DIV_S32 ? "div_by_s32"
+                       : op->op == LIR_REM_U32 ? "rem_by_u32"
+                       : op->op == LIR_REM_S32 ? "rem_by_s32"
+                                               : NULL;
+    return name && t1_same_for_all(&a[1])
+               ? t1_str(e, "(t1_v_%s(%s, %s))", name, t1_piece(e, &a[0], k), t1_scalar(e, &a[1], 0))
+               : NULL;
+}
+
 static void varying(struct t1_emit *e, const struct t1_op *op, unsigned d, int32_t value, const struct t1_arg *a)
 {
     if (!d && *op->once) {
@@ -177,9 +190,11 @@ static void varying(struct t1_emit *e, const struct t1_op *op, unsigned d, int32
             t1_def_piece(e, value, q, piece_of(e, op, d, a, q));
     } else {
         for (unsigned k = 0; k < e->np; k++) {
-            const char *x = !op->wide ? piece_of(e, op, d, a, k)
-                                      : t1_str(e, "t1_join_u32(%s, %s)", piece_of(e, op, d, a, 2 * k),
-                                               piece_of(e, op, d, a, 2 * k + 1));
+            const char *one = by_one_number(e, op, a, k);
+            const char *x = one         ? one
+                            : !op->wide ? piece_of(e, op, d, a, k)
+                                        : t1_str(e, "t1_join_u32(%s, %s)", piece_of(e, op, d, a, 2 * k),
+                                                 piece_of(e, op, d, a, 2 * k + 1));
             define_32(e, op, d, value, k, x);
         }
     }

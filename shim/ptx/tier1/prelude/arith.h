@@ -265,6 +265,35 @@ static __attribute__((noinline, unused)) pu32 t1_v_div_s32(pu32 a, pu32 b)
     pu32 q = t1_join_u32(t1_div_half_s(t1_half0(a), t1_half0(y)), t1_div_half_s(t1_half1(a), t1_half1(y)));
     return t1_pick32(T1_C_U32(EQ, b, zero), ~zero, t1_pick32(T1_C_U32(EQ, b, ~zero), -a, q));
 }
+/* By a number that all lanes share: times its reciprocal. (a + 1/2) / b is at least 1/(2 b) away from integers, and is
+ * found to 2^-20 / b. */
+T1_INLINE ph32 t1_div_by_half_u(ph32 a, double r)
+{
+    return (ph32) __builtin_convertvector((__builtin_convertvector((phs32)(a ^ 0x80000000u), pf64) + 2147483648.5) * r,
+                                          phs32);
+}
+T1_INLINE ph32 t1_div_by_half_s(ph32 a, double r)
+{
+    const pf64 x = __builtin_convertvector((phs32)a, pf64);
+    return (ph32) __builtin_convertvector((x + (pf64)(((pu64)x & 0x8000000000000000ul) | 0x3fe0000000000000ul)) * r,
+                                          phs32);
+}
+T1_INLINE pu32 t1_v_div_by_u32(pu32 a, uint32_t b)
+{
+    if (T1_UNLIKELY(b < 2))
+        return b ? a : ~(pu32){0};
+    const double r = 1 / (double)b;
+    return t1_join_u32(t1_div_by_half_u(t1_half0(a), r), t1_div_by_half_u(t1_half1(a), r));
+}
+T1_INLINE pu32 t1_v_div_by_s32(pu32 a, uint32_t b)
+{
+    if (T1_UNLIKELY(b + 1 < 2))
+        return b ? -a : ~(pu32){0};
+    const double r = 1 / (double)(int32_t)b;
+    return t1_join_u32(t1_div_by_half_s(t1_half0(a), r), t1_div_by_half_s(t1_half1(a), r));
+}
+#define t1_v_rem_by_u32(a, b) ((a)-t1_splat_u32(b) * t1_v_div_by_u32(a, b))
+#define t1_v_rem_by_s32(a, b) ((a)-t1_splat_u32(b) * t1_v_div_by_s32(a, b))
 #define T1_DIV64(T) \
     static __attribute__((noinline, unused)) pu64 t1_v_div_##T(pu64 a, pu64 b) \
     { \
