@@ -242,7 +242,7 @@ int cumu_pool_alloc(MUdeviceptr *p, size_t size, MUmemoryPool handle, MUstream s
 {
     MUcontext ctx = NULL;
     MUdevice device = 0;
-    if (!p || !size || size > SIZE_MAX - UNIT)
+    if (!p || size > SIZE_MAX - UNIT)
         return MUSA_ERROR_INVALID_VALUE;
     int err = mu.muCtxGetCurrent(&ctx);
     if (!err)
@@ -251,6 +251,10 @@ int cumu_pool_alloc(MUdeviceptr *p, size_t size, MUmemoryPool handle, MUstream s
         err = check_device(device);
     if (err)
         return err;
+    if (!size) { /* no error, unlike muMemAlloc's */
+        *p = 0;
+        return MUSA_SUCCESS;
+    }
     size = (size + UNIT - 1) & ~(size_t)(UNIT - 1);
     hmap_lock(&used);
     /* A handle that is not ours is the SDK's own: where it has pools, but no allocation from them. */

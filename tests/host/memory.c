@@ -202,6 +202,13 @@ static void pools(void)
     MUST(muStreamCreate(&s, MU_STREAM_NON_BLOCKING));
     MUST(muDeviceGetDefaultMemPool(&pool, 0));
     OK(muMemPoolSetAttribute(pool, MU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+    p = 1;
+    OK(muMemAllocAsync(&p, 0, s));
+    check(p == 0, "no bytes are had, and nowhere");
+    OK(muMemFreeAsync(p, s));
+    p = 1;
+    OK(muMemAllocFromPoolAsync(&p, 0, pool, s));
+    check(p == 0, "from a pool that is named, too");
     OK(muMemAllocAsync(&p, 40 << 20, s));
     OK(muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
     check(used == 40 << 20, "a pool counts");

@@ -136,8 +136,12 @@ static MUresult alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream s
     MUcontext ctx = s->ctx;
     if (!pool)
         pool = pool_of(ctx->device, current_pool);
-    if (!p || !size || !host_slab_live(&host_pools, pool) || pool->imported)
+    if (!p || !host_slab_live(&host_pools, pool) || pool->imported)
         return MUSA_ERROR_INVALID_VALUE;
+    if (!size) { /* unlike muMemAlloc: frameworks ask pools for workspaces of no bytes (nvmath-python's FFTs) */
+        *p = 0;
+        return MUSA_SUCCESS;
+    }
     if (host_capturing(s))
         return capture_alloc(p, size, pool, s);
     if ((r = host_capture_refuse(s)))
