@@ -415,11 +415,11 @@ resume:
             if (t0_bar_early(w, i))
                 return T0_RAN_TURN;
             if (t0_bar_arrive(w, i)) {
-                i++;
-                if (!w->nsplit)
-                    continue;
-                w->pc++; /* others of the warp may have waited there */
-                reconverge(w);
+                w->pc++;
+                if (w->nsplit) /* others of the warp may have waited there */
+                    reconverge(w);
+                else if (!(i->aux & LIR_BAR_COUNT)) /* whoever comes last does not go first */
+                    return T0_RAN_TURN;
                 goto resume;
             }
             settle(w);

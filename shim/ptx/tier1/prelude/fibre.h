@@ -95,6 +95,8 @@ T1_INLINE uint32_t t1_meet(struct t1_block *b, uint32_t v)
         r->arrived = 0;
         r->generation = turn + 1;
         r->sum[(turn + 1) & 1] = 0;
+        if (b->current->next != b->current) /* whoever comes last does not go first */
+            t1_next(b);
     } else {
         do
             t1_next(b);
