@@ -140,6 +140,8 @@ static void try(int kind)
     t.a = matrix(kd->a, upto(orders), t.ta ? t.k : t.m, t.ta ? t.m : t.k, t.batch, pointers);
     t.b = matrix(kd->b, upto(orders), t.tb ? t.n : t.k, t.tb ? t.k : t.n, t.batch, pointers);
     t.c = matrix(kd->c, upto(orders), t.m, t.n, t.batch, pointers);
+    if (t.c.order <= ROW && !upto(6)) /* one line for all, as nvmath-python adds columns */
+        t.c.ld = 0;
     t.d = matrix(kd->d, upto(is_complex(kd->d) ? 2 : orders), t.m, t.n, t.batch, pointers);
     t.mode = is_complex(kd->d) || fancy ? upto(2) : upto(5);
     char alpha[64 * 16], beta[64 * 16];

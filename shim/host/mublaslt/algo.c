@@ -119,7 +119,10 @@ mublasStatus_t lt_check(const struct mublasLtMatmulDesc *desc, const struct mubl
         return MUBLAS_STATUS_NOT_IMPLEMENTED;
     const struct mublasLtMatrixLayout *all[] = {a, b, c, d};
     for (int i = 0; i < 4; i++) {
-        if (!lt_layout_good(all[i]) || all[i]->batch != d->batch || all[i]->batch < 1)
+        struct mublasLtMatrixLayout l = *all[i];
+        if (i == 2 && !l.ld && l.order <= MUBLASLT_ORDER_ROW) /* one line of C is added to all of D's */
+            l.ld = (int64_t)(l.order == MUBLASLT_ORDER_ROW ? l.cols : l.rows);
+        if (!lt_layout_good(&l) || all[i]->batch != d->batch || all[i]->batch < 1)
             return MUBLAS_STATUS_INVALID_VALUE;
         if (all[i]->plane || all[i]->mode != d->mode || all[i]->mode > MUBLASLT_BATCH_MODE_POINTER_ARRAY)
             return MUBLAS_STATUS_NOT_IMPLEMENTED;
