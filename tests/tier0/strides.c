@@ -210,6 +210,49 @@ static void move_vectors(unsigned n, unsigned bytes, unsigned apart, unsigned ot
           on[1], on[0], shared ? "by shared memory" : "global", bad);
 }
 
+/* Lane l adds 3 to what lies at element start + (l ^ other) of an array, by an index of 32 bits that is widened: past
+ * the end of its range the next element is 16 or 32 GB away. */
+static void add_at(const char *sign, unsigned bytes, uint32_t start, uint32_t other)
+{
+    const size_t room = (size_t)bytes << 32, page = 4096, most = 2 * page;
+    uint8_t *const all = mmap(NULL, room + 2 * most, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint8_t *const base = all + most + (*sign == 's' ? room / 2 : 0);
+    char text[1200];
+    unsigned bad = 0;
+    const struct {
+        void *to;
+        uint32_t start, other;
+    } args = {base, start, other};
+    if (all == MAP_FAILED) {
+        check(false, "room");
+        return;
+    }
+    uint64_t *at[THREADS];
+    for (unsigned l = 0; l < THREADS; l++) {
+        const uint32_t index = start + (l ^ other);
+        at[l] = (uint64_t *)(void *)(base + (*sign == 's' ? (int64_t)(int32_t)index : (int64_t)index) * (int)bytes);
+        mprotect((void *)((uintptr_t)at[l] & -page), page, PROT_READ | PROT_WRITE);
+        const uint64_t x = 1000 + l;
+        memcpy(at[l], &x, bytes);
+    }
+    snprintf(
+        text, sizeof text,
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 to, .param .u32 start, .param "
+        ".u32 other)\n{\n.reg .b32 %%r<6>; .reg .b64 %%rd<4>; .reg .b%u %%x;\nld.param.u64 %%rd0, [to];\n"
+        "ld.param.u32 %%r0, [start]; ld.param.u32 %%r2, [other]; mov.u32 %%r1, %%tid.x; xor.b32 %%r1, %%r1, %%r2;\n"
+        "add.u32 %%r1, %%r1, %%r0; mul.wide.%s32 %%rd1, %%r1, %u; add.u64 %%rd0, %%rd0, %%rd1;\n"
+        "ld.global.b%u %%x, [%%rd0]; add.u%u %%x, %%x, 3; st.global.b%u [%%rd0], %%x;\nret;\n}\n",
+        8 * bytes, sign, bytes, 8 * bytes, 8 * bytes, 8 * bytes);
+    const bool ran = t0t_once(text, "k", 1, THREADS, &args, NULL);
+    for (unsigned l = 0; l < THREADS; l++) {
+        uint64_t x = 0;
+        memcpy(&x, at[l], bytes);
+        bad += x != 1003 + l;
+    }
+    check(ran && !bad, "%s32 index from %#x, lane ^ %u, %u bytes (%u wrong)", sign, start, other, bytes, bad);
+    munmap(all, room + 2 * most);
+}
+
 int main(void)
 {
     static const int apart[][2] = {{1, 1}, {0, 1}, {-1, 1}, {1, 3}, {2, -2}, {1, 1}};
@@ -233,6 +276,9 @@ int main(void)
     for (unsigned k = 0; k < 42; k++)
         move_vectors(kinds[k % 6][0], kinds[k % 6][1], kinds[k % 6][2], others[k / 6 % 5], on[k / 6 % 3 ? 0 : k % 4],
                      k / 6 % 2 ^ k % 2);
+    static const uint32_t starts[] = {0, 0xffffffe0, 0xfffffff0, 0x7fffffe0, 0x7ffffff0, 0x7fffffc0};
+    for (unsigned k = 0; k < 24; k++)
+        add_at(k % 2 ? "s" : "u", k / 2 % 2 ? 8 : 4, starts[k / 4], k % 3 ? 0 : 1);
     hash_lanes("mul.lo.s32 %r2, %r1, 0x3c6ef35f; cvt.s64.s32 %rd2, %r2;");
     hash_lanes("cvt.u64.u32 %rd4, %r1; mul.lo.s64 %rd4, %rd4, 0x3c6ef35f; cvt.s64.s32 %rd2, %rd4;");
     hash_lanes("cvt.u64.u32 %rd4, %r1; mul.lo.s64 %rd4, %rd4, %rd1; shl.b64 %rd4, %rd4, 32; shr.s64 %rd2, %rd4, 32;");

@@ -90,42 +90,37 @@ static const struct ptx_instr *def_of(const struct ptx_func *f, int32_t v, uint3
     return in->guard < 0 ? in : NULL;
 }
 
-static bool small_index(const struct ptx_func *f, int32_t v, unsigned type)
+/* value = index * scale, of an index of 32 bits that is widened? */
+static bool index_of(const struct ptx_func *f, int32_t v, unsigned type, uint64_t scale, uint32_t block,
+                     struct t1_gather *g)
 {
     const struct ptx_value *x = &f->value[v];
-    if (x->kind != PTX_C_VARYING || ptx_type_size(f->reg[x->reg].type) != 4)
+    if (x->kind != PTX_C_VARYING || ptx_type_size(f->reg[x->reg].type) != 4 || (type != PTX_S32 && type != PTX_U32) ||
+        !scale || scale > T1_MOST_SCALE)
         return false;
-    return type == PTX_S32 || (type == PTX_U32 && x->has_range && x->lo >= 0);
+    g->index = v;
+    g->scale = (uint32_t)scale;
+    g->is_signed = type == PTX_S32 || (x->has_range && x->lo >= 0);
+    return !ptx_outside(f, x->block, (int32_t)block);
 }
 
-/* value = sext(index) * scale? */
 static bool index_form(const struct ptx_func *f, int32_t v, uint32_t block, struct t1_gather *g)
 {
     const struct ptx_instr *in = def_of(f, v, block);
     int32_t(*src)[6] = in ? &f->instr_src[f->value[v].instr] : NULL;
     if (!in || f->value[v].kind != PTX_C_VARYING)
         return false;
-    if (in->op == PTX_OP_MUL && in->flags & PTX_F_WIDE && in->src[0].kind == PTX_O_REG &&
-        in->src[1].kind == PTX_O_IMM) {
-        uint64_t s = in->src[1].imm;
-        if ((s != 1 && s != 2 && s != 4 && s != 8) || !small_index(f, (*src)[0], in->type[0]))
-            return false;
-        g->index = (*src)[0];
-        g->scale = (uint32_t)s;
-        return !ptx_outside(f, f->value[g->index].block, (int32_t)block);
-    }
-    if (in->op == PTX_OP_SHL && in->src[0].kind == PTX_O_REG && in->src[1].kind == PTX_O_IMM && in->src[1].imm <= 3) {
+    if (in->op == PTX_OP_MUL && in->flags & PTX_F_WIDE && in->src[0].kind == PTX_O_REG && in->src[1].kind == PTX_O_IMM)
+        return index_of(f, (*src)[0], in->type[0], in->src[1].imm, block, g);
+    if (in->op == PTX_OP_SHL && in->src[0].kind == PTX_O_REG && in->src[1].kind == PTX_O_IMM && in->src[1].imm < 32) {
         if (!index_form(f, (*src)[0], block, g) || g->scale != 1)
             return false;
         g->scale = 1u << in->src[1].imm;
-        return true;
+        return g->scale <= T1_MOST_SCALE;
     }
     if (in->op == PTX_OP_CVT && in->src[0].kind == PTX_O_REG && ptx_type_size(in->type[0]) == 8 &&
-        !(in->flags & PTX_F_SAT) && small_index(f, (*src)[0], in->type[1])) {
-        g->index = (*src)[0];
-        g->scale = 1;
-        return !ptx_outside(f, f->value[g->index].block, (int32_t)block);
-    }
+        !(in->flags & PTX_F_SAT))
+        return index_of(f, (*src)[0], in->type[1], 1, block, g);
     return false;
 }
 

@@ -277,10 +277,12 @@ void t1_instr(struct t1_emit *e, uint32_t i);
 
 /* memory.c */
 bool t1_memory(struct t1_emit *e);
-struct t1_gather {       /* base + sext(index) * scale: operands of earlier instructions */
+enum { T1_MOST_SCALE = 256 };
+struct t1_gather {       /* base + index * scale, the index of 32 bits widened: operands of earlier instructions */
     int32_t base, index; /* values */
     struct ptx_opnd base_opnd;
-    uint32_t scale;
+    uint32_t scale; /* up to T1_MOST_SCALE */
+    bool is_signed; /* the index; instructions that gather ask for it, and for scales of 1, 2, 4 and 8 */
 };
 bool t1_gather_form(const struct ptx_func *f, int32_t address, uint32_t block, struct t1_gather *g);
 struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t value, bool *shared, uint64_t *imm);

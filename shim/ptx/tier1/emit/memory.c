@@ -3,10 +3,12 @@
 
 struct access {
     struct t1_arg address;
-    bool shared, has_gather;
-    bool local;   /* the same offset in every lane's local memory */
-    bool param;   /* of the kernel, at imm: */
-    uint64_t imm; /* of this element */
+    bool shared;
+    bool has_index;  /* the address is of the form of gather, with an index that differs from lane to lane, */
+    bool has_gather; /* which instructions have */
+    bool local;      /* the same offset in every lane's local memory */
+    bool param;      /* of the kernel, at imm: */
+    uint64_t imm;    /* of this element */
     struct t1_gather gather;
     unsigned size;     /* bytes of an element */
     const char *t;     /* suffix of the primitives */
@@ -141,19 +143,35 @@ static unsigned register_size(const struct t1_emit *e, const struct ptx_opnd *o)
 }
 
 /* Tests whether addresses that differ from lane to lane follow one another after all, as they do where a program's
- * strides are parameters; the name of the answer, or NULL: not worth asking. */
+ * strides are parameters, or their indices do; the name of the answer, or NULL: not worth asking. */
 static const char *ask_for_row(struct t1_emit *e, const struct access *x, unsigned step)
 {
-    const struct t1_arg *a = &x->address;
+    const struct t1_arg *a = &x->address, index = x->has_index ? t1_value_arg(e, x->gather.index, e->block) : *a;
     if (e->isa == T1_PLAIN || a->rep != T1_V || a->kind != T1_K_64 || x->shared || x->local || x->words ||
-        x->has_gather || x->size < 4 || e->guarded)
+        x->size < 4 || e->guarded || (x->has_index ? step % x->gather.scale != 0 : x->has_gather))
         return NULL;
     const char *t = t1_str(e, "t%u", e->temps++);
-    t1_put(e, "const int %s = t1_in_row(", t);
-    for (unsigned q = 0; q < 2 * e->np; q++)
-        t1_put(e, "%s, ", t1_piece(e, a, q));
-    t1_put(e, "%u)%s%s;\n", step, step > x->size ? " & -!~" : "", step > x->size ? e->mask : "");
+    t1_put(e, "const int %s = t1_%sin_row(", t, x->has_index ? "index_" : "");
+    for (unsigned q = 0; q < (x->has_index ? 1 : 2) * e->np; q++)
+        t1_put(e, "%s, ", t1_piece(e, &index, q));
+    t1_put(e, "%u%s)%s%s;\n", x->has_index ? step / x->gather.scale : step,
+           !x->has_index         ? ""
+           : x->gather.is_signed ? ", 0x7fffffffu"
+                                 : ", ~0u",
+           step > x->size ? " & -!~" : "", step > x->size ? e->mask : "");
     return t;
+}
+
+/* Place of piece k of such a row. */
+static const char *in_row(struct t1_emit *e, const struct access *x, unsigned k)
+{
+    const unsigned lanes = x->wide ? e->nl / 2 : e->nl;
+    const unsigned long long off = x->imm + k * lanes * x->size;
+    if (!x->has_index)
+        return t1_str(e, "(uint8_t *)(t1_lane0(%s) + 0x%llxull)", t1_piece(e, &x->address, 0), off);
+    struct t1_arg base = t1_value_arg(e, x->gather.base, e->block), index = t1_value_arg(e, x->gather.index, e->block);
+    return t1_str(e, "(uint8_t *)(%s + (uint64_t)%st1_lane0(%s) * %uu + 0x%llxull)", base.s[0],
+                  x->gather.is_signed ? "(int64_t)(int32_t)" : "", t1_piece(e, &index, 0), x->gather.scale, off);
 }
 
 /* The same of vectors of all lanes. */
@@ -162,14 +180,6 @@ static const char *follow_one_another(struct t1_emit *e, const struct access *x,
     if (x->address.rep == T1_V)
         return ask_for_row(e, x, n * x->size);
     return x->address.rep == T1_U && x->address.stride == (int64_t)(n * x->size) ? t1_str(e, "!~%s", e->mask) : NULL;
-}
-
-/* Place of piece k of such a row. */
-static const char *in_row(struct t1_emit *e, const struct access *x, unsigned k)
-{
-    const unsigned lanes = x->wide ? e->nl / 2 : e->nl;
-    return t1_str(e, "(uint8_t *)(t1_lane0(%s) + 0x%llxull)", t1_piece(e, &x->address, 0),
-                  (unsigned long long)(x->imm + k * lanes * x->size));
 }
 
 /* The vectors of which this element is one. */
@@ -444,8 +454,9 @@ static void access(struct t1_emit *e, bool is_store)
     if (ordered)
         t1_race_refuse(e, "ordered accesses");
     x.address = t1_address(e, o, e->f->instr_src[e->at][0], &x.shared, &x.imm);
-    x.has_gather = x.address.rep == T1_V && x.address.kind == T1_K_64 && o->reg >= 0 && !t1_of_cluster(in) &&
-                   t1_gather_form(e->f, e->f->instr_src[e->at][0], e->block, &x.gather);
+    x.has_index = x.address.rep == T1_V && x.address.kind == T1_K_64 && o->reg >= 0 && !t1_of_cluster(in) &&
+                  t1_gather_form(e->f, e->f->instr_src[e->at][0], e->block, &x.gather);
+    x.has_gather = x.has_index && x.gather.is_signed && x.gather.scale <= 8 && !(x.gather.scale & (x.gather.scale - 1));
     const struct ptx_var *var = o->sym >= 0 ? ptx_symbol(e->f, o->sym) : NULL;
     const bool local = in->space == PTX_SP_LOCAL || (var && var->space == PTX_SP_LOCAL);
     if (!parameter || ordered || o->imm + (uint64_t)x.size * n > parameter->size) {
@@ -458,13 +469,14 @@ static void access(struct t1_emit *e, bool is_store)
         t1_race(e, &x.address, x.imm, x.size * n, what, v, is_store ? n : 0);
     }
     if (local) {
-        x.has_gather = false;
+        x.has_index = x.has_gather = false;
         x.local = t1_same_for_all(&x.address) && !ordered;
         if (!x.local)
             x.address = in_local(e, &x.address, '+');
     }
-    t1_aligned(e, &x.address, x.has_gather ? &x.gather : NULL, o->reg >= 0 ? e->f->instr_src[e->at][0] : -1, x.imm,
+    t1_aligned(e, &x.address, x.has_index ? &x.gather : NULL, o->reg >= 0 ? e->f->instr_src[e->at][0] : -1, x.imm,
                x.size * n);
+    x.has_index = x.has_index && t1_value_arg(e, x.gather.index, e->block).rep == T1_V;
     if (parameter && !ordered && o->imm + (uint64_t)x.size * n <= parameter->size) {
         x.param = true;
         x.imm = parameter->offset + o->imm;

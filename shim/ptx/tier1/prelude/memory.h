@@ -99,12 +99,24 @@ T1_INLINE int t1_in_row(pu64 p0, pu64 p1, pu64 p2, pu64 p3, pu64 p4, pu64 p5, pu
                      (p7 ^ (x6 + d));
     return __builtin_ia32_ptestz256((t1_q4_)off, (t1_q4_)off);
 }
+T1_INLINE int t1_index_in_row(pu32 a, pu32 b, pu32 c, pu32 d, uint32_t step, uint32_t most)
+{
+    const pu32 x = t1_splat_u32(a[0]) + T1_LANE32 * step, x2 = x + 16 * step;
+    const pu64 off = (pu64)((a ^ x) | (b ^ (x + 8 * step)) | (c ^ x2) | (d ^ (x2 + 8 * step)));
+    return most - a[0] >= 31 * step && __builtin_ia32_ptestz256((t1_q4_)off, (t1_q4_)off);
+}
 #else
 T1_INLINE int t1_in_row(pu64 p0, pu64 p1, pu64 p2, pu64 p3, uint64_t size)
 {
     const pu64 x = t1_splat_u64(p0[0]) + T1_LANE64 * size, d = t1_splat_u64(8 * size), x2 = x + d + d;
     const pu64 off = (p0 ^ x) | (p1 ^ (x + d)) | (p2 ^ x2) | (p3 ^ (x2 + d));
     return !T1_CMP_U64(off, (pu64){0}, 4); /* no lane differs */
+}
+/* The same of indices of 32 bits that are widened: none may be beyond `most`, the end of their range. */
+T1_INLINE int t1_index_in_row(pu32 a, pu32 b, uint32_t step, uint32_t most)
+{
+    const pu32 x = t1_splat_u32(a[0]) + T1_LANE32 * step;
+    return most - a[0] >= 31 * step && !T1_CMP_U32((a ^ x) | (b ^ (x + 16 * step)), (pu32){0}, 4);
 }
 #endif
 #endif
