@@ -146,6 +146,19 @@ static MUSA_MEMSET_NODE_PARAMS store(MUdeviceptr p, unsigned v)
     return (MUSA_MEMSET_NODE_PARAMS){.dst = p, .value = v, .elementSize = 4, .width = 1, .height = 1};
 }
 
+/* A graph with values for a loop and for a choice, and the loop's node: its body. */
+static MUgraph with_loop(MUgraph *g, MUgraphConditionalHandle *loop, MUgraphConditionalHandle *choice,
+                         MUgraphNode *node)
+{
+    check(!muGraphCreate(g, 0) && !muGraphConditionalHandleCreate(loop, *g, NULL, 1, MU_GRAPH_COND_ASSIGN_DEFAULT) &&
+              !muGraphConditionalHandleCreate(choice, *g, NULL, 1, MU_GRAPH_COND_ASSIGN_DEFAULT),
+          "values");
+    MUgraphNodeParams p = {.type = MU_GRAPH_NODE_TYPE_CONDITIONAL,
+                           .conditional = {.handle = *loop, .type = MU_GRAPH_COND_TYPE_WHILE, .size = 1}};
+    check(!muGraphAddNode(node, *g, NULL, 0, &p), "a loop");
+    return p.conditional.phGraph_out[0];
+}
+
 static void test_conditional(void)
 {
     MUgraph g;
@@ -153,19 +166,13 @@ static void test_conditional(void)
     MUgraphNode first, node;
     MUcontext ctx;
     muCtxGetCurrent(&ctx);
-    check(!muGraphCreate(&g, 0) && !muGraphConditionalHandleCreate(&loop, g, NULL, 1, MU_GRAPH_COND_ASSIGN_DEFAULT) &&
-              !muGraphConditionalHandleCreate(&choice, g, NULL, 1, MU_GRAPH_COND_ASSIGN_DEFAULT),
-          "values");
-    MUgraphNodeParams p = {.type = MU_GRAPH_NODE_TYPE_CONDITIONAL,
-                           .conditional = {.handle = loop, .type = MU_GRAPH_COND_TYPE_WHILE, .size = 1}};
-    check(!muGraphAddNode(&first, g, NULL, 0, &p), "a loop");
-    MUgraph body = p.conditional.phGraph_out[0];
+    MUgraph body = with_loop(&g, &loop, &choice, &first);
     MUSA_MEMSET_NODE_PARAMS m = store(memory, 7);
     check(!muGraphAddMemsetNode(&node, body, NULL, 0, &m, ctx), "its body");
     m = store(loop, 0);
     check(!muGraphAddMemsetNode(&node, body, &node, 1, &m, ctx), "which ends it");
-    p = (MUgraphNodeParams){.type = MU_GRAPH_NODE_TYPE_CONDITIONAL,
-                            .conditional = {.handle = choice, .type = MU_GRAPH_COND_TYPE_SWITCH, .size = 3}};
+    MUgraphNodeParams p = {.type = MU_GRAPH_NODE_TYPE_CONDITIONAL,
+                           .conditional = {.handle = choice, .type = MU_GRAPH_COND_TYPE_SWITCH, .size = 3}};
     check(!muGraphAddNode(&node, g, &first, 1, &p), "a switch");
     for (unsigned i = 0; i < 3; i++) {
         m = store(memory + 4, i + 10);
@@ -209,15 +216,9 @@ static void test_conditional_arguments(void)
     for (unsigned i = 0; i < 3; i++)
         k[i] = single(f, params[i]);
     muCtxGetCurrent(&ctx);
-    check(!muGraphCreate(&g, 0) && !muGraphConditionalHandleCreate(&loop, g, NULL, 1, MU_GRAPH_COND_ASSIGN_DEFAULT) &&
-              !muGraphConditionalHandleCreate(&choice, g, NULL, 1, MU_GRAPH_COND_ASSIGN_DEFAULT),
-          "values");
+    MUgraph body = with_loop(&g, &loop, &choice, &node);
     MUgraphNodeParams p = {.type = MU_GRAPH_NODE_TYPE_CONDITIONAL,
-                           .conditional = {.handle = loop, .type = MU_GRAPH_COND_TYPE_WHILE, .size = 1}};
-    check(!muGraphAddNode(&node, g, NULL, 0, &p), "a loop");
-    MUgraph body = p.conditional.phGraph_out[0];
-    p = (MUgraphNodeParams){.type = MU_GRAPH_NODE_TYPE_CONDITIONAL,
-                            .conditional = {.handle = choice, .type = MU_GRAPH_COND_TYPE_SWITCH, .size = 2}};
+                           .conditional = {.handle = choice, .type = MU_GRAPH_COND_TYPE_SWITCH, .size = 2}};
     check(!muGraphAddKernelNode(&node, body, NULL, 0, &k[0]) && !muGraphAddNode(&node, body, &node, 1, &p),
           "its body: a kernel, and a switch");
     for (unsigned i = 0; i < 2; i++)
