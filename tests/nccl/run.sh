@@ -11,7 +11,14 @@ set -eu
     "$B/lib/cumu/facade/libnccl.so.2" "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined
 "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -rdynamic -I"$B/gen" -o "$tmp/starved" "$(dirname "$0")/starved.c" \
     "$B/lib/cumu/facade/libnccl.so.2" "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined -ldl -pthread
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -rdynamic -I"$B/gen" -o "$tmp/grown" "$(dirname "$0")/grown.c" \
+    "$B/lib/cumu/facade/libnccl.so.2" "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined -ldl -pthread
 run="$cumu run --backend host --"
+# grown SEEDS NAME: programs of 2 to 8 ranks, in up to as many processes, whose communicators grow and are revoked
+grown() {
+    # shellcheck disable=SC2086
+    CUMU_HOST_DEVICES=8 LIMIT=600 check "programs $1 that grow, $2" 0 '^PASS grown' -- $run "$tmp/grown" $1
+}
 # storm SEED TEAMS: programs in which a rank is lost. The seeds from 20 on have splits and shrinks around it.
 storm() {
     # shellcheck disable=SC2086
@@ -31,6 +38,10 @@ storm 20 10 "one host"
 for seeds in '89 1 4' '475 2 11' '400 10'; do
     CUMU_HOST_DEVICES=8 LIMIT=600 check "programs $seeds, of which a rank starves" 0 '^PASS starved' -- \
         $run "$tmp/starved" $seeds
+done
+# 24: a growth whose parent ends; 1056: an id that is given up when all of its ranks have come.
+for seeds in '24 1 12' '1056 1 3' '30 12'; do
+    grown "$seeds" "one host"
 done
 # With hardly a descriptor left, wherever they end: errors, perhaps, but no rank waits for ever.
 for n in 24 26 27 30; do

@@ -39,6 +39,7 @@ struct nccl_comm *cumu_nccl_new(bool blocking)
 void cumu_nccl_free(struct nccl_comm *c)
 {
     struct mccl_reunion *reunion = c->reunion;
+    cumu_nccl_drop_id(c);
     c->reunion = NULL;
     atomic_store(&c->below, NULL);
     atomic_store(&c->state, NCCL_NONE);

@@ -52,6 +52,14 @@ static int choose(struct nccl_task *t, const struct part *all)
     return ncclSuccess;
 }
 
+/* One that was made for ranks which no parent will bring together any more: they wait for it, and so does its door. */
+void cumu_nccl_drop_id(struct nccl_comm *c)
+{
+    if (c->grows)
+        cumu_nccl_give_up(&c->grow, c->nranks + 1, c->rank);
+    c->grows = false;
+}
+
 static int run_grow(struct nccl_task *t)
 {
     struct part mine = {.id = t->id, .knows = t->flags, .nranks = t->nranks};
@@ -95,6 +103,7 @@ int wrap_ncclCommGrow(void *comm, int nranks, const void *id, int rank, void **o
     if (p->grows) {
         t.id = p->grow;
         t.flags = MADE_IT;
+        t.own_id = true;
         p->grows = false;
     } else if (id) {
         memcpy(&t.id, id, sizeof t.id);

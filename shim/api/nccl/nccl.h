@@ -93,6 +93,7 @@ struct nccl_task {
     void **out;                      /* set to NULL if making it fails in a blocking call; or NULL */
     int device;
     struct cumu_s128 id;
+    bool own_id; /* others come by it: if the step is never done, it is given up */
     int nranks, rank, color, key, flags;
     uint64_t set;                 /* of a shrink: key of the parent and of who stays, */
     int *stay;                    /* and, of a split too, their ranks in the parent; freed with the task */
@@ -140,6 +141,9 @@ void cumu_nccl_wait_while(int (*given_up)(void *), struct nccl_task *t);
 bool cumu_nccl_lost(const struct nccl_task *t);
 /* That rank does not come to the id: who made it, and the other ranks, are told so. On MUSA nothing. */
 void cumu_nccl_give_up(const struct cumu_s128 *id, int nranks, int rank);
+
+/* grow.c. The same of the id that the communicator, which ends, has made for others, if there is one. */
+void cumu_nccl_drop_id(struct nccl_comm *c);
 
 /* comm.c. Makes MCCL's communicator and publishes it. */
 int cumu_nccl_join(struct nccl_task *t);

@@ -53,6 +53,14 @@ static void finish(struct nccl_task *t, int result)
     }
 }
 
+/* It was never begun. */
+static void undo(struct nccl_task *t, int why)
+{
+    if (t->own_id)
+        cumu_nccl_give_up(&t->id, t->nranks, t->rank);
+    finish(t, why);
+}
+
 static void step(struct nccl_task *t)
 {
     struct cumu_visit visit;
@@ -137,7 +145,7 @@ static int no_thread(struct nccl_task *t)
     int r = cumu_nccl_failed(t->call, ncclSystemError, "no thread to do it in");
     for (struct nccl_task *next; t; t = next) {
         next = t->then;
-        finish(t, r);
+        undo(t, r);
         drop(t);
     }
     return r;
@@ -186,7 +194,7 @@ int cumu_nccl_begin(const struct nccl_task *task)
     if (!t) { /* it ends as one that has failed */
         struct nccl_task none = *task;
         int r = cumu_nccl_failed(task->call, ncclSystemError, "out of memory");
-        finish(&none, r);
+        undo(&none, r);
         free(task->stay);
         cumu_nccl_reunion_free(task->reunion);
         return r;
@@ -226,7 +234,7 @@ static void cancel(struct nccl_task *tasks, int why)
 {
     for (struct nccl_task *t = tasks, *next; t; t = next) {
         next = t->next;
-        finish(t, why);
+        undo(t, why);
         drop(t);
     }
 }

@@ -418,9 +418,21 @@ static int make_memory(struct desk *d, uint64_t process, struct mccl_shared **sh
     return memory;
 }
 
-/* Whoever has taken the memory closes its connection; one that could not says so, and the others, who have it, are told
- * there. */
-static void see_taken(struct desk *d, struct mccl_shared *shared)
+/* This rank will never have the memory: the others, who have it, are told there. In this process it was counted among
+ * its users. */
+static void miss_taker(struct desk *d, int rank, uint64_t process, struct mccl_shared *shared, const char *why)
+{
+    struct mcclComm c = {.shared = shared, .rank = rank, .nranks = d->nranks};
+    mccl_fail(&c, mcclRemoteError, "rank %d %s", rank, why);
+    if (d->guests[rank].hello.process == process)
+        mccl_unmap(shared);
+    close(d->guests[rank].fd);
+    d->guests[rank].fd = -1;
+}
+
+/* Whoever has taken the memory closes its connection. One that could not says so; one that has given up meanwhile
+ * leaves there what it was handed, which the kernel reports as a reset. */
+static void see_taken(struct desk *d, uint64_t process, struct mccl_shared *shared)
 {
     int64_t end = mccl_now_ms() + TAKEN_MS;
     for (int i = 0; i < d->nranks; i++) {
@@ -430,10 +442,11 @@ static void see_taken(struct desk *d, struct mccl_shared *shared)
         int64_t left = end - mccl_now_ms();
         if (fd < 0)
             continue;
-        if (poll(&p, 1, left > 0 ? (int)left : 0) == 1 && recv(fd, &word, 1, MSG_DONTWAIT) == 1) {
-            struct mcclComm c = {.shared = shared, .rank = i, .nranks = d->nranks};
-            mccl_fail(&c, mcclRemoteError,
-                      "rank %d cannot map the ranks' memory: it has no descriptor or no memory left", i);
+        const ssize_t n = poll(&p, 1, left > 0 ? (int)left : 0) == 1 ? recv(fd, &word, 1, MSG_DONTWAIT) : 0;
+        if (n) {
+            miss_taker(d, i, process, shared,
+                       n > 0 ? "cannot map the ranks' memory: it has no descriptor or no memory left" : "has given up");
+            continue;
         }
         close(fd);
         d->guests[i].fd = -1;
@@ -456,14 +469,15 @@ static void answer(struct desk *d)
         if (g->fd < 0)
             continue;
         r.mapped = g->hello.process == process ? shared : NULL;
-        send_reply(g, r, memory);
-        if (!shared) {
+        if (!send_reply(g, r, memory) && shared)
+            miss_taker(d, i, process, shared, "has given up");
+        else if (!shared) {
             close(g->fd);
             g->fd = -1;
         }
     }
     if (shared)
-        see_taken(d, shared);
+        see_taken(d, process, shared);
     if (shared)
         mccl_unmap(shared);
     if (memory >= 0)

@@ -150,7 +150,7 @@ static mcclResult_t receive_reply(int from, struct mccl_reply *reply, int *fd)
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
     if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
         memcpy(fd, CMSG_DATA(c), sizeof *fd);
-    return reply->result ? reply->result : *fd < 0 ? mcclSystemError : mcclSuccess;
+    return reply->result ? reply->result : *fd < 0 && !reply->mapped ? mcclSystemError : mcclSuccess;
 }
 
 /* ---- a rank that does not come ------------------------------------------------------------------ */
