@@ -266,7 +266,7 @@ struct mudnn_rnn {
     int64_t time, batch;
     const void *x, *y, *dy, *hx, *cx, *dhy, *dcy, *weights;
     void *out, *hy, *cy, *dx, *dhx, *dcx, *dweights;
-    double fill; /* of places of `out` and dx behind a sequence's end */
+    unsigned char fill[8]; /* of places of `out` and dx behind a sequence's end: a number of s.type */
     double *reserve;
 };
 static inline int64_t mudnn_rnn_width(const struct mudnn_rnn_shape *s, int64_t layer) /* of its input */

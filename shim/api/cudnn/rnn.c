@@ -117,7 +117,9 @@ int wrap_cudnnSetRNNDataDescriptor(void *desc, int type, int layout, int time, i
     free(d->length);
     d->length = copy;
     d->type = type, d->layout = layout, d->time = time, d->batch = batch, d->width = width;
-    d->fill = fill && (type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_DOUBLE) ? dnn_scalar(fill, type) : 0;
+    memset(d->fill, 0, sizeof d->fill);
+    if (fill)
+        memcpy(d->fill, fill, dnn_size(type));
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -133,10 +135,8 @@ int wrap_cudnnGetRNNDataDescriptor(void *desc, int *type, int *layout, int *time
             *to[i] = from[i];
     for (int i = 0; length && i < wanted && i < d->batch; i++)
         length[i] = d->length[i];
-    if (fill && d->type == CUDNN_DATA_DOUBLE)
-        *(double *)fill = d->fill;
-    else if (fill && d->type == CUDNN_DATA_FLOAT)
-        *(float *)fill = (float)d->fill;
+    if (fill)
+        memcpy(fill, d->fill, dnn_size(d->type));
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -320,7 +320,7 @@ int wrap_cudnnRNNForward(void *handle, void *desc, int mode, const int *lengths,
     r.x = x_at, r.out = y_at, r.hx = hx, r.hy = hy;
     if (r.s.cell == CUDNN_LSTM)
         r.cx = cx, r.cy = cy;
-    r.fill = ((struct dnn_rnn_data *)y)->fill;
+    memcpy(r.fill, ((struct dnn_rnn_data *)y)->fill, sizeof r.fill);
     return dnn_rnn_run(&r, handle, h, c, ((struct dnn_rnn_data *)x)->length, "cudnnRNNForward");
 }
 

@@ -16,7 +16,7 @@ struct dnn_rnn {
 struct dnn_rnn_data {
     struct dnn_object object;
     int type, layout, time, batch, width, *length; /* length: of each sequence, the descriptor's own */
-    double fill;
+    unsigned char fill[8];                         /* a number of the type, or 0 */
 };
 
 struct mudnn_rnn_shape dnn_rnn_shape(const struct dnn_rnn *d);

@@ -301,7 +301,7 @@ static int forward(void *handle, struct sequences *s, const struct operands *o, 
     r.x = x, r.out = y, r.hx = hx, r.hy = hy;
     if (r.s.cell == CUDNN_LSTM)
         r.cx = cx, r.cy = cy;
-    r.fill = s->y.fill;
+    memcpy(r.fill, s->y.fill, sizeof r.fill);
     return finish(&r, handle, s, symbol);
 }
 

@@ -127,7 +127,7 @@ static void move(const struct pass *p, real *rows, int64_t width, const void *fr
     int64_t before = 0;
     double fill[DNN_ROW];
     for (int i = 0; i < DNN_ROW; i++)
-        fill[i] = p->r->fill;
+        fill[i] = dnn_get(p->r->fill, p->s->type, 0);
     for (int64_t t = 0; t < p->r->time; t++) {
         int64_t here = 0;
         for (int64_t b = 0; b < p->r->batch; b++) {
