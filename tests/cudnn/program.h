@@ -6,13 +6,14 @@
 
 #include "dnn.h"
 
-enum { OPERANDS = 12, ROOM = 1 << 20, GUARD = 64, MOST_DIMS = 5 };
+enum { OPERANDS = 20, ROOM = 1 << 20, GUARD = 64, MOST_DIMS = 5 };
 struct operand {
     struct tensor t;       /* `at` is where it begins, `host` what should be there, guards and gaps included */
     void *tensor, *filter; /* its descriptors */
     char *room, *copy;     /* of the device, of the host */
     size_t start;          /* of the tensor, in bytes behind the guard */
-    bool written;
+    const double *wants;   /* of settle_all: what it becomes, NULL: what it was */
+    double scale;
 };
 static struct operand o[OPERANDS];
 static int operands;
@@ -121,24 +122,19 @@ static inline void upload_operand(struct operand *p)
     OK(cudaMemcpy(p->room, p->copy, size, 1));
 }
 
-/* A tensor of a type (or of another, if they are mixed) in any layout, of drawn numbers; `chance`: one in so many is
- * infinite or none. */
-static inline struct operand *draw_operand(int type, int n, const int *dim, bool filter, int chance)
+/* A tensor of drawn numbers at any place; `chance`: one in so many is infinite or none. */
+static inline struct operand *lay_operand(int type, int n, const int *dim, bool filter, int format, bool gaps,
+                                          int chance)
 {
-    static const int types[] = {F32, F64, F16, BF16, I8, U8, I32, I8X4, I8X32};
     struct operand *p = &o[operands++];
     double *v = p->t.v;
-    if (mixed && upto(3) == 0)
-        type = types[upto(dim[1] % 32 == 0 ? 9 : dim[1] % 4 == 0 ? 8 : 7)];
     p->t = (struct tensor){.type = type, .n = n, .is_filter = filter, .v = v};
     memcpy(p->t.dim, dim, sizeof(int) * (size_t)n);
-    const int format = vector_of(type) > 1 ? VECT : upto(2);
-    const bool gaps = !filter && upto(2);
     lay_out(&p->t, format, gaps);
     p->start = bytes(type) * (size_t)(upto(2) ? upto(8) : 0);
     p->t.at = p->room + GUARD + p->start;
     p->t.desc = filter ? p->filter : p->tensor;
-    p->written = false;
+    p->wants = NULL;
     if (p->t.size * bytes(type) > ROOM - 4 * GUARD || (size_t)count(&p->t) > ROOM) {
         fprintf(stderr, "no room\n");
         exit(1);
@@ -146,6 +142,24 @@ static inline struct operand *draw_operand(int type, int n, const int *dim, bool
     describe_operand(p, format, gaps);
     for (int i = 0; i < count(&p->t); i++)
         v[i] = special(type, chance);
+    upload_operand(p);
+    return p;
+}
+/* Of a type (or of another, if they are mixed) in any layout. */
+static inline struct operand *draw_operand(int type, int n, const int *dim, bool filter, int chance)
+{
+    static const int types[] = {F32, F64, F16, BF16, I8, U8, I32, I8X4, I8X32};
+    if (mixed && upto(3) == 0)
+        type = types[upto(dim[1] % 32 == 0 ? 9 : dim[1] % 4 == 0 ? 8 : 7)];
+    const int format = vector_of(type) > 1 ? VECT : upto(2);
+    return lay_operand(type, n, dim, filter, format, !filter && upto(2), chance);
+}
+/* Without gaps, its numbers multiplied by `shrink`. */
+static inline struct operand *packed_operand(int type, int n, const int *dim, double shrink)
+{
+    struct operand *p = lay_operand(type, n, dim, false, NCHW, false, 0);
+    for (int i = 0; i < count(&p->t); i++)
+        p->t.v[i] *= shrink;
     upload_operand(p);
     return p;
 }
@@ -227,7 +241,7 @@ static void *conv, *pool, *act, *lrn, *op, *red, *drp, *drop_state;
 static void *streams[2];
 static size_t state_size;
 
-static void make_all(void)
+static inline void make_all(void)
 {
     make_descriptors();
     OK(cudnnCreateConvolutionDescriptor(&conv));
@@ -238,7 +252,7 @@ static void make_all(void)
     OK(cudnnCreateReduceTensorDescriptor(&red));
     OK(cudnnCreateDropoutDescriptor(&drp));
 }
-static void drop_all(void)
+static inline void drop_all(void)
 {
     drop_descriptors();
     OK(cudnnDestroyConvolutionDescriptor(conv));
@@ -252,24 +266,23 @@ static void drop_all(void)
 
 /* ---- what a call is made of -------------------------------------------------------------------- */
 
-static int type, chance;
+static int type;
 static double a, b; /* alpha, beta */
 static union factor alpha, beta;
-static double want[ROOM], want2[ROOM];
 static unsigned calls, done;
 
-static int float_type(void)
+static inline int float_type(void)
 {
     static const int types[] = {F32, F64, F16, BF16};
     return types[upto(4)];
 }
-static void factors(int of)
+static inline void factors(int of)
 {
     static const double as[] = {1, 1, 0.5, -2, 0}, bs[] = {0, 0, 0, 1, -0.5, 2};
     a = as[upto(5)], b = bs[upto(6)];
     alpha = factor_of(of, a), beta = factor_of(of, b);
 }
-static int draw_dims(int *dim, int least, int most)
+static inline int draw_dims(int *dim, int least, int most)
 {
     const int n = least + upto(most - least + 1);
     const bool large = upto(24) == 0;
@@ -280,13 +293,11 @@ static int draw_dims(int *dim, int least, int most)
     return n;
 }
 /* Behind a call: its status, its result or that it left all as it was, and all other operands. */
-static bool settle(int r, struct operand *y, const double *values, double scale, const char *what)
+static inline bool settle(int r, struct operand *y, const double *values, double scale, const char *what)
 {
     OK(cudaDeviceSynchronize());
     calls++;
     EXPECT(!r || (mixed && is_refused(r)), "%s: status %d of type %d", what, r, type);
-    if (!r)
-        y->written = true;
     for (int i = 0; i < operands; i++)
         if (!look(&o[i], !r && &o[i] == y ? values : NULL, scale, what)) {
             fprintf(stderr, "call %u: type %d, dims", calls, type);
@@ -301,21 +312,61 @@ static bool settle(int r, struct operand *y, const double *values, double scale,
     return !r;
 }
 /* The operand's values become what is on the device. */
-static void take(struct operand *p)
+static inline void take(struct operand *p)
 {
     const size_t size = p->t.size * bytes(p->t.type) + 2 * GUARD + p->start;
     OK(cudaMemcpy(p->copy, p->room, size, 2));
     for (int i = 0; i < count(&p->t); i++)
         p->t.v[i] = get(p->copy + GUARD + p->start, p->t.type, place(&p->t, i));
 }
-static double blended(double v, const struct operand *y, int i) { return a * v + (b != 0 ? b * y->t.v[i] : 0); }
-static void result(struct operand *y)
+static inline double most_of(const double *v, int n) /* 1 at least; of those that are finite */
+{
+    double most = 1;
+    for (int i = 0; i < n; i++)
+        most = isfinite(v[i]) ? fmax(most, fabs(v[i])) : most;
+    return most;
+}
+/* Behind a call with several results: those that have `wants` are it and become the operand's, if the call was taken;
+ * all else is as it was. ANYTHING: whatever its values are. */
+static const double anything;
+#define ANYTHING (&anything)
+static inline void expects(struct operand *p, const double *wants, double scale)
+{
+    if (p)
+        p->wants = wants, p->scale = scale;
+}
+static inline bool settle_all(int r, bool taken, const char *what)
+{
+    bool good = true;
+    OK(cudaDeviceSynchronize());
+    calls++, done += !r;
+    EXPECT(taken ? !r : r != 0, "%s: status %d of type %d", what, r, type);
+    for (int i = 0; i < operands; i++) {
+        struct operand *p = &o[i];
+        const double *wants = r ? NULL : p->wants;
+        if (wants == ANYTHING) {
+            char *room = malloc(ROOM);
+            OK(cudaMemcpy(room, p->room, ROOM, 2));
+            for (int k = 0; k < count(&p->t); k++)
+                p->t.v[k] = get(room + GUARD + p->start, p->t.type, place(&p->t, k));
+            free(room);
+            wants = p->t.v;
+        }
+        good = look(p, wants, p->scale, what) && good;
+        if (wants)
+            take(p);
+        p->wants = taken ? NULL : p->wants;
+    }
+    return good && !r;
+}
+static inline double blended(double v, const struct operand *y, int i) { return a * v + (b != 0 ? b * y->t.v[i] : 0); }
+static inline void result(struct operand *y)
 {
     if (b == 0)
         poison(y);
 }
 /* Element i of a shape, in a smaller one whose dimensions of 1 stand for all. */
-static int served(const int *dim, const int *small, int n, int i)
+static inline int served(const int *dim, const int *small, int n, int i)
 {
     int at = 0, step = 1;
     for (int k = n - 1; k >= 0; i /= dim[k], k--) {

@@ -5,6 +5,9 @@
 
 #include "program.h"
 
+static int chance; /* one operand in so many is infinite or none */
+static double want[ROOM], want2[ROOM];
+
 /* ---- element by element ------------------------------------------------------------------------ */
 
 static void op_tensors(void)

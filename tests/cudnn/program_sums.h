@@ -3,7 +3,7 @@
 #ifndef CUMU_TESTS_PROGRAM_SUMS_H
 #define CUMU_TESTS_PROGRAM_SUMS_H
 
-#include "program.h"
+#include "program_elements.h"
 
 /* ---- convolutions ------------------------------------------------------------------------------ */
 

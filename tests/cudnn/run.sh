@@ -9,7 +9,7 @@ types=$here/../../mapping/types
 # The same program for version 8, whose statuses have other numbers.
 for t in convolution layers rnn rnn.8 legacy convolution.8 legacy.8 graph graph.8 attention attention_backward blocks \
     norms pieces graph_bad heads heads.8 fused fused.8 vectors vectors.8 folds folds.8 rows response causal grouped overrides wrong \
-    wrong_rnn wrong_rnn.8 wrong_sequences wrong_sequences.8 wrong_numbers wrong_fused drawn states memory programs programs.8; do
+    wrong_rnn wrong_rnn.8 wrong_sequences wrong_sequences.8 wrong_numbers wrong_fused drawn states memory programs programs.8 sequences sequences.8; do
     version=9 numbers=
     [ "$t" = "${t%.8}" ] || version=8 numbers="-DBAD=3 -DUNSUPPORTED=9 -DNOT_INITIALIZED=1"
     # shellcheck disable=SC2086
