@@ -10,6 +10,8 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "modules.h"
+
 struct attributes { /* nvtxEventAttributes_t */
     uint16_t version, size;
     uint32_t category;
@@ -155,24 +157,7 @@ static void events(void)
         pthread_join(t, NULL);
 }
 
-/* As the headers of extensions ask: of memory, payloads, counters. What a function answers follows the module. */
-struct segment {
-    size_t id, count;
-    intptr_t *slots;
-};
-struct module {
-    uint16_t version, size, id, compatible;
-    size_t segments;
-    struct segment *segment;
-    void *export;
-    const void *info;
-};
-static int (*extension(void))(struct module *)
-{
-    const char *path = getenv("NVTX_INJECTION64_PATH");
-    void *lib = path ? dlopen(path, RTLD_NOW) : NULL;
-    return lib ? (int (*)(struct module *))dlsym(lib, "InitializeInjectionNvtxExtension") : NULL;
-}
+/* What a function answers follows the module. */
 static void extensions(void)
 {
     int (*init)(struct module *) = extension();

@@ -1,10 +1,11 @@
-"""usage: formats.py jsonl|chrome|counters FILE: the ranges and marks of client.c with all that it says of them; prints ok."""
+"""usage: formats.py jsonl|chrome|counters FILE: the ranges and marks of client.c with all that it says of them; prints ok.
+formats.py deferred FILE SAID: what deferred.c said is wanted, at these times, and nothing else but its groups."""
 import json
 import sys
 
-form, path = sys.argv[1:]
+form, path = sys.argv[1:3]
 with open(path) as f:
-    events = json.load(f) if form != "jsonl" else [json.loads(line) for line in f]
+    events = json.load(f) if form in ("chrome", "counters") else [json.loads(line) for line in f]
 events = [e for e in events if (e.get("cat") or e.get("library")) == "nvtx"]
 
 
@@ -12,6 +13,28 @@ if form == "counters":
     seen = [(e["name"], e.get("id"), e["args"]["value"]) for e in events if e["ph"] == "C"]
     assert seen == [("queue", "counted", -3), ("queue", "counted", 2**63 - 1), ("load", None, 0.25), ("load", None, 0.5),
                     ("narrow", None, -7), ("queue", "counted", 0)], seen
+    print("ok")
+    sys.exit()
+
+if form == "deferred":
+    groups = [(e["name"], e["payload"]) for e in events[:7]]
+    assert groups == [("group.small", "-7"), ("group.real", "0.25"), ("group.last", "99"), ("chosen.real", "0.25"),
+                      ("nested.own", "1"), ("nested.behind", "2"), ("short.small", "-7")], groups
+    wanted = []
+    with open(sys.argv[3]) as f:
+        for line in f:
+            how, _, rest = line.partition(" ")
+            if how in ("want", "near"):
+                times = rest.split()
+                name = " ".join(w for w in times if not w.isdigit())
+                wanted += [(name, int(t), how) for t in times if t.isdigit()]
+    seen = [(e["name"], e["start"]) for e in events[7:]]
+    assert len(seen) == len(wanted), (seen, wanted)
+    for (name, at), (right, when, how) in zip(seen, wanted):
+        assert name == right and abs(at - when) <= (0 if how == "want" else 50_000_000), (name, at, right, when)
+    kinds = {e["name"]: (e["kind"], e["duration"], e.get("color")) for e in events}
+    assert kinds["deferred range"][0] == "range" and 3000 <= kinds["deferred range"][1] < 10**9, kinds
+    assert kinds["deferred range"][2] == "#00ff00" and kinds["in place"][0] == "mark", kinds
     print("ok")
     sys.exit()
 

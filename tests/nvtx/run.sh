@@ -7,7 +7,9 @@ set -eu
 here=$(dirname "$0")
 trace="$cumu trace --backend host"
 
-"${CC:-cc}" -std=gnu11 -Wall -Wextra -o "$tmp/client" "$here/client.c" -pthread -ldl
+for t in client deferred; do
+    "${CC:-cc}" -std=gnu11 -Wall -Wextra -Wno-missing-field-initializers -o "$tmp/$t" "$here/$t.c" -pthread -ldl
+done
 
 # Times, process numbers and how long stand as T, P and T.
 mask() { sed -E 's/^ *-?[0-9]+\.[0-9]{6} [0-9]+\./T P./; s/<[0-9.]+ us>/<T us>/' "$1"; }
@@ -43,6 +45,10 @@ check "counters" 0 '^ids 1 1 1' '^short 1' PASS -- $trace -o "$tmp/counters" "$t
 sed -n 's/.* counter //p' "$tmp/counters" >"$tmp/counted"
 check "counters: look like this" 0 '^"queue" domain "counted" = -3 "queue" domain "counted" = 9223372036854775807 "load" = 0.25 "load" = -inf "load" = 0.5 "narrow" = -7 "queue" domain "counted" = 0 $' \
     -- sh -c "tr '\n' ' ' <'$tmp/counted'"
+check "groups, batches, deferred events" 0 PASS 'gap: .*nvtxCounterBatchSubmit' 'gap: .*nvtxEventSubmit' -- \
+    $trace --format jsonl -o "$tmp/deferred.jsonl" "$tmp/deferred"
+cp "$tmp/out" "$tmp/said"
+check "without a trace" 0 PASS -- $cumu run --backend host -- "$tmp/deferred"
 check "a filter" 0 '"registered"' -- $trace --filter 'nvtx:reg*' "$tmp/client" headers
 absent "leaves others out" plain
 check "a summary" 0 '^ranges' ' nvtx "registered"$' '^marks' ' nvtx "other thread"$' -- $trace --summary "$tmp/client" headers
@@ -52,6 +58,7 @@ if command -v python3 >/dev/null 2>&1; then
     check "are JSON" 0 '^ok$' -- python3 "$here/formats.py" jsonl "$tmp/lines"
     check "a Chrome trace" 0 PASS -- $trace --format chrome -o "$tmp/chrome.json" "$tmp/client" headers
     check "is one array" 0 '^ok$' -- python3 "$here/formats.py" chrome "$tmp/chrome.json"
+    check "at their times" 0 '^ok$' -- python3 "$here/formats.py" deferred "$tmp/deferred.jsonl" "$tmp/said"
     check "counters in it" 0 PASS -- $trace --format chrome -o "$tmp/counters.json" "$tmp/client" headers counters
     check "are tracks" 0 '^ok$' -- python3 "$here/formats.py" counters "$tmp/counters.json"
     # A program's locale may have a decimal comma, which no format of machines has.

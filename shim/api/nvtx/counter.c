@@ -1,13 +1,12 @@
-/* NVTX's counters: numbers of a program's over time, each of which is one event of a trace. Groups of counters, whose
- * members a schema describes, and batches with times of their own are not shown. Layouts and numbers: NVTX's public
- * headers. */
+/* NVTX's counters: numbers of a program's over time, each of which is one event of a trace; groups of them, whose
+ * members a schema describes; and batches that have times of their own. Layouts and numbers: NVTX's public headers. */
 #include "api/nvtx/nvtx.h"
 #include "core/core.h"
 #include "core/hmap.h"
 #include "core/intern.h"
+#include "core/log.h"
 #include "core/trace.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,19 @@ struct attributes { /* nvtxCounterAttr_t */
     const void *semantics;
     uint64_t id;
 };
-#define FIRST_ID ((uint64_t)1 << 32) /* of those that are not the program's */
+struct batch { /* nvtxCounterBatch_t */
+    uint64_t counter;
+    const void *samples;
+    size_t size;
+    uint64_t flags;
+    const int64_t *times;
+    size_t times_size;
+};
+#define BEGIN_AND_INTERVAL ((uint64_t)1 << 32) /* what a batch's times are */
+#define END_AND_INTERVAL ((uint64_t)2 << 32)
 enum { SAMPLE_ZERO = 0 };
+enum { IS_POINTER = 1 << 1, IS_ARRAY = 7 << 4, KIND_OF_ENTRY = 3 << 10, IS_TIME = 2 << 10 };
+enum { PART_OF_EVENT = 7 << 12, IS_COUNTER = 4 << 12 };
 
 struct counter {
     struct key {
@@ -29,11 +39,10 @@ struct counter {
         uint64_t id;
     } key;
     const char *name;
-    uint64_t type;
+    uint64_t type, clock; /* clock: of its batches' times */
     UT_hash_handle hh;
 };
 static HMAP(struct counter) counters = HMAP_INIT;
-static _Atomic uint64_t next_id = FIRST_ID;
 
 uint64_t cumu_nvtx_counter(const void *domain, const void *attributes)
 {
@@ -43,11 +52,12 @@ uint64_t cumu_nvtx_counter(const void *domain, const void *attributes)
     struct counter *c = calloc(1, sizeof *c), *there = NULL;
     if (!c)
         return 0;
-    const uint64_t id = a->id ? a->id : atomic_fetch_add(&next_id, 1);
+    const uint64_t id = a->id ? a->id : cumu_nvtx_new_id();
     c->key.domain = domain;
     c->key.id = id;
     c->name = a->name ? cumu_intern(a->name) : NULL;
     c->type = a->type;
+    c->clock = cumu_nvtx_clock_of(a->semantics);
     hmap_lock(&counters);
     HASH_FIND(hh, counters.head, &c->key, sizeof c->key, there);
     if (!there)
@@ -72,86 +82,123 @@ static bool find(struct counter *found, const void *domain, uint64_t id)
     return c != NULL;
 }
 
-static void tell(const struct counter *c, const char *value)
+/* member: of a group, or NULL. at: when it was, or 0: now. */
+static void tell(const struct counter *c, const char *member, const char *value, uint64_t at)
 {
     const struct cumu_annotation a = {.domain = cumu_nvtx_text(c->key.domain, true), .payload = value};
-    struct cumu_event e = {
-        .kind = CUMU_EVENT_COUNTER, .library = "nvtx", .name = c->name ? c->name : "counter", .annotation = &a};
+    const char *name = c->name ? c->name : "counter";
+    char both[256];
+    if (member) {
+        (void)snprintf(both, sizeof both, "%s.%s", name, member);
+        name = both;
+    }
+    struct cumu_event e = {.kind = CUMU_EVENT_COUNTER, .library = "nvtx", .name = name, .annotation = &a};
     cumu_trace_begin();
-    e.start = cumu_trace_now();
+    e.start = at ? at : cumu_trace_now();
     cumu_trace_stamp(&e);
     cumu_trace_event(&e);
-}
-
-static void tell_integer(const struct counter *c, int64_t v)
-{
-    char text[32];
-    (void)snprintf(text, sizeof text, "%lld", (long long)v);
-    tell(c, text);
-}
-static void tell_unsigned(const struct counter *c, uint64_t v)
-{
-    char text[32];
-    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)v);
-    tell(c, text);
-}
-static void tell_real(const struct counter *c, double v)
-{
-    char text[32];
-    struct cumu_writer w = {text, text + sizeof text, false}; /* which knows no locale */
-    cumu_write(&w, "%.17g", v);
-    tell(c, text);
 }
 
 void cumu_nvtx_count_integer(const void *domain, uint64_t id, int64_t value)
 {
     struct counter c;
-    if (find(&c, domain, id))
-        tell_integer(&c, value);
+    char text[32];
+    if (find(&c, domain, id) && cumu_nvtx_number(NVTX_TYPE_INT64, &value, sizeof value, text))
+        tell(&c, NULL, text, 0);
 }
 void cumu_nvtx_count_real(const void *domain, uint64_t id, double value)
 {
     struct counter c;
-    if (find(&c, domain, id))
-        tell_real(&c, value);
+    char text[32];
+    if (find(&c, domain, id) && cumu_nvtx_number(NVTX_TYPE_DOUBLE, &value, sizeof value, text))
+        tell(&c, NULL, text, 0);
 }
 /* Why there is no number: because it is 0, or the one before still, or because nobody knows. */
 void cumu_nvtx_count_none(const void *domain, uint64_t id, uint8_t reason)
 {
     struct counter c;
     if (reason == SAMPLE_ZERO && find(&c, domain, id))
-        tell_integer(&c, 0);
+        tell(&c, NULL, "0", 0);
 }
 
-/* Numbers of NVTX's types of one: C's, those of a size, and floats of a size. */
-static const struct {
-    uint8_t type, size;
-    char kind; /* i, u, f */
-} types[] = {{1, 1, 'i'},  {2, 1, 'u'},  {3, 2, 'i'},  {4, 2, 'u'},  {5, 4, 'i'},  {6, 4, 'u'},
-             {7, 8, 'i'},  {8, 8, 'u'},  {9, 8, 'i'},  {10, 8, 'u'}, {11, 1, 'i'}, {12, 1, 'u'},
-             {13, 2, 'i'}, {14, 2, 'u'}, {15, 4, 'i'}, {16, 4, 'u'}, {17, 8, 'i'}, {18, 8, 'u'},
-             {19, 4, 'f'}, {20, 8, 'f'}, {22, 8, 'u'}, {32, 1, 'u'}, {43, 4, 'f'}, {44, 8, 'f'}};
+/* ---- samples ----------------------------------------------------------------------------------- */
+
+/* Bytes of a sample; 0: nobody knows. */
+static size_t sample_size(const struct counter *c)
+{
+    const size_t number = cumu_nvtx_number(c->type, NULL, 0, NULL);
+    const struct nvtx_schema *s = number ? NULL : cumu_nvtx_schema_of(c->key.domain, c->type);
+    return s ? s->size : number;
+}
+
+/* When a sample of a group was, by the time among its members; 0 if there is none, or of an unknown clock. */
+static uint64_t time_within(const struct counter *c, const char *sample, size_t size)
+{
+    const struct nvtx_schema *s = cumu_nvtx_schema_of(c->key.domain, c->type);
+    uint64_t at = 0;
+    for (size_t i = 0; s && i < s->count; i++) {
+        const struct nvtx_member *m = &s->members[i];
+        int64_t ticks;
+        if ((m->flags & KIND_OF_ENTRY) != IS_TIME || m->size != sizeof ticks || size < sizeof ticks ||
+            m->offset > size - sizeof ticks)
+            continue;
+        memcpy(&ticks, sample + m->offset, sizeof ticks);
+        (void)cumu_nvtx_time(c->key.domain, m->clock, ticks, &at);
+    }
+    return at;
+}
+
+/* Of a group the numbers that are called counters, if any are, else all. */
+static void tell_sample(const struct counter *c, const char *sample, size_t size, uint64_t at)
+{
+    char text[32];
+    if (cumu_nvtx_number(c->type, NULL, 0, NULL)) {
+        if (size == cumu_nvtx_number(c->type, sample, size, text))
+            tell(c, NULL, text, at);
+        return;
+    }
+    const struct nvtx_schema *s = cumu_nvtx_schema_of(c->key.domain, c->type);
+    bool named = false;
+    for (size_t i = 0; s && i < s->count; i++)
+        named |= (s->members[i].flags & PART_OF_EVENT) == IS_COUNTER;
+    for (size_t i = 0; s && i < s->count; i++) {
+        const struct nvtx_member *m = &s->members[i];
+        if (m->flags & (IS_POINTER | IS_ARRAY) || (m->flags & KIND_OF_ENTRY) == IS_TIME || m->offset > size ||
+            (named && (m->flags & PART_OF_EVENT) != IS_COUNTER))
+            continue;
+        if (cumu_nvtx_number(m->type, sample + m->offset, size - m->offset, text))
+            tell(c, m->name ? m->name : "", text, at);
+    }
+}
 
 void cumu_nvtx_count(const void *domain, uint64_t id, const void *value, size_t size)
 {
     struct counter c;
-    if (!value || !find(&c, domain, id))
+    if (value && find(&c, domain, id))
+        tell_sample(&c, value, size, time_within(&c, value, size));
+}
+
+void cumu_nvtx_count_batch(const void *domain, const void *batch)
+{
+    const struct batch *b = batch;
+    struct counter c;
+    if (!b || !b->samples || !find(&c, domain, b->counter))
         return;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (types[i].type != c.type || types[i].size != size)
-            continue;
-        uint64_t bits = 0;
-        float f = 0;
-        double d;
-        memcpy(&bits, value, size);
-        memcpy(&f, value, size < sizeof f ? size : sizeof f);
-        memcpy(&d, &bits, sizeof d);
-        const unsigned unused = 64 - 8 * (unsigned)size; /* the sign's extension */
-        if (types[i].kind == 'f')
-            tell_real(&c, size == sizeof f ? (double)f : d);
-        else if (types[i].kind == 'i')
-            tell_integer(&c, (int64_t)(bits << unused) >> unused);
+    const size_t each = sample_size(&c), n = each ? b->size / each : 0, times = b->times_size / sizeof *b->times;
+    const bool begins = b->flags & BEGIN_AND_INTERVAL, pair = begins || b->flags & END_AND_INTERVAL;
+    for (size_t i = 0; i < n; i++) {
+        const char *sample = (const char *)b->samples + i * each;
+        uint64_t at = 0;
+        if (!b->times)
+            at = time_within(&c, sample, each);
+        else if (pair ? times >= 2 : i < times) {
+            const uint64_t back = begins ? (uint64_t)-i : n - 1 - i; /* intervals before the time that is said */
+            const uint64_t ticks = pair ? (uint64_t)b->times[0] - back * (uint64_t)b->times[1] : (uint64_t)b->times[i];
+            (void)cumu_nvtx_time(domain, c.clock, (int64_t)ticks, &at);
+        }
+        if (at)
+            tell_sample(&c, sample, each, at);
         else
-            tell_unsigned(&c, bits);
+            cumu_gap("nvtx", "nvtxCounterBatchSubmit", "samples without times of a clock that is known");
     }
 }

@@ -9,10 +9,11 @@
 #include <stdint.h>
 
 enum { MODULE_MEMORY = 1, MODULE_PAYLOAD = 2, MODULE_COUNTERS = 4 };
-/* Numbers of functions of payloads, and of counters. Those behind, of clocks, scopes and batches, stay the headers'
+/* Numbers of functions of payloads, and of counters. Those that call a program's own clock (10, 11) stay the headers'
  * own, which do nothing. */
-enum { SCHEMA, ENUMERATION, MARK, PUSH, POP, START, END, IS_ENABLED };
-enum { COUNTER, SAMPLE_INTEGER, SAMPLE_REAL, SAMPLE, SAMPLE_NONE };
+enum { SCHEMA, ENUMERATION, MARK, PUSH, POP, START, END, IS_ENABLED, NOW, CLOCK, SCOPE = 12, SYNCHRONISE };
+enum { SYNCHRONISE_ALL = 14, CONVERT, SUBMIT, SUBMIT_BATCH };
+enum { COUNTER, SAMPLE_INTEGER, SAMPLE_REAL, SAMPLE, SAMPLE_NONE, SAMPLE_BATCH };
 
 /* A profiler may come later. */
 static uint8_t is_enabled(const void *domain)
@@ -39,17 +40,20 @@ static void take_payloads(const struct nvtx_segment *s)
         {SCHEMA, (function)cumu_nvtx_schema},     {ENUMERATION, (function)cumu_nvtx_enumeration},
         {MARK, (function)cumu_nvtx_payload_mark}, {PUSH, (function)cumu_nvtx_payload_push},
         {POP, (function)cumu_nvtx_payload_pop},   {START, (function)cumu_nvtx_payload_start},
-        {END, (function)cumu_nvtx_payload_end},   {IS_ENABLED, (function)is_enabled}};
+        {END, (function)cumu_nvtx_payload_end},   {IS_ENABLED, (function)is_enabled},
+        {NOW, (function)cumu_nvtx_now},           {CLOCK, (function)cumu_nvtx_clock},
+        {SCOPE, (function)cumu_nvtx_scope},       {SYNCHRONISE, (function)cumu_nvtx_synchronise},
+        {SUBMIT, (function)cumu_nvtx_submit},     {SYNCHRONISE_ALL, (function)cumu_nvtx_synchronise_all},
+        {CONVERT, (function)cumu_nvtx_convert},   {SUBMIT_BATCH, (function)cumu_nvtx_submit_batch}};
     take(s, all, sizeof all / sizeof *all);
 }
 
 static void take_counters(const struct nvtx_segment *s)
 {
-    static const struct slot all[] = {{COUNTER, (function)cumu_nvtx_counter},
-                                      {SAMPLE_INTEGER, (function)cumu_nvtx_count_integer},
-                                      {SAMPLE_REAL, (function)cumu_nvtx_count_real},
-                                      {SAMPLE, (function)cumu_nvtx_count},
-                                      {SAMPLE_NONE, (function)cumu_nvtx_count_none}};
+    static const struct slot all[] = {
+        {COUNTER, (function)cumu_nvtx_counter},        {SAMPLE_INTEGER, (function)cumu_nvtx_count_integer},
+        {SAMPLE_REAL, (function)cumu_nvtx_count_real}, {SAMPLE, (function)cumu_nvtx_count},
+        {SAMPLE_NONE, (function)cumu_nvtx_count_none}, {SAMPLE_BATCH, (function)cumu_nvtx_count_batch}};
     take(s, all, sizeof all / sizeof *all);
 }
 

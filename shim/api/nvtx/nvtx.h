@@ -75,7 +75,51 @@ struct nvtx_marker {
 void cumu_cupti_marker(const struct nvtx_marker *m);
 void cumu_cupti_lose_marker(void); /* counts one that there was no memory for */
 
-/* Payloads by schemas (payload.c), as the headers of NVTX's extension call them. */
+/* ---- schemas (schema.c) ------------------------------------------------------------------------ */
+
+#define NVTX_DYNAMIC_ID ((uint64_t)1 << 32) /* from here on numbers are ours, below them the program's */
+enum {
+    NVTX_TYPE_INT64 = 17,
+    NVTX_TYPE_DOUBLE = 20,
+    NVTX_TYPE_CATEGORY = 68,
+    NVTX_TYPE_COLOR = 69,
+    NVTX_TYPE_TEXT = 75, /* to 78: characters of other sizes */
+    NVTX_TYPE_TEXT_UTF8 = 76,
+    NVTX_TYPE_TEXT_UTF32 = 78,
+    NVTX_TYPE_REGISTERED = 80
+};
+/* A member whose place is known. name: NULL: it has none. clock: whose times it has. */
+struct nvtx_member {
+    const char *name;
+    uint64_t type, flags, detail, clock;
+    size_t offset, size;
+};
+struct nvtx_schema {
+    const char *name;
+    uint64_t flags;
+    size_t size, alignment, count; /* size: 0 where it is not known beforehand */
+    struct nvtx_member *members;
+};
+/* The next of the numbers that are ours. */
+uint64_t cumu_nvtx_new_id(void);
+/* What a program registered, which stays; NULL: no such one. */
+const struct nvtx_schema *cumu_nvtx_schema_of(const void *domain, uint64_t id);
+/* The clock that a list of semantics names, or 0. */
+uint64_t cumu_nvtx_clock_of(const void *semantics);
+/* A number of a predefined type as text; its size, or 0: it is none, or there are fewer bytes. at NULL: only the
+ * size. */
+size_t cumu_nvtx_number(uint64_t type, const void *at, size_t size, char text[32]);
+
+/* An event that a program tells behind its time (ranges.c): a range, or with an end of 0 a mark. Of the tracer's
+ * clock. */
+void cumu_nvtx_tell(const void *domain, const struct nvtx_attributes *a, uint64_t start, uint64_t end);
+
+/* A time of a clock as one of the tracer's; false: nobody knows that clock (clock.c). */
+bool cumu_nvtx_time(const void *domain, uint64_t clock, int64_t ticks, uint64_t *ns);
+
+/* ---- functions of the extensions, as their headers call them ------------------------------------ */
+
+/* Payloads by schemas (schema.c, payload.c). */
 uint64_t cumu_nvtx_schema(const void *domain, const void *attributes);
 uint64_t cumu_nvtx_enumeration(const void *domain, const void *attributes);
 void cumu_nvtx_payload_mark(void *domain, const void *payloads, size_t count);
@@ -83,13 +127,24 @@ int cumu_nvtx_payload_push(void *domain, const void *payloads, size_t count);
 int cumu_nvtx_payload_pop(void *domain, const void *payloads, size_t count);
 uint64_t cumu_nvtx_payload_start(void *domain, const void *payloads, size_t count);
 void cumu_nvtx_payload_end(void *domain, uint64_t id, const void *payloads, size_t count);
+void cumu_nvtx_submit(const void *domain, const void *payloads, size_t count);
+void cumu_nvtx_submit_batch(const void *domain, const void *batch);
 
-/* Counters (counter.c), in the same way. */
+/* Clocks and scopes (clock.c). */
+int64_t cumu_nvtx_now(void);
+uint64_t cumu_nvtx_scope(const void *domain, const void *attributes);
+uint64_t cumu_nvtx_clock(const void *domain, const void *attributes);
+void cumu_nvtx_synchronise(const void *domain, uint64_t one, uint64_t other, int64_t at_one, int64_t at_other);
+void cumu_nvtx_synchronise_all(const void *domain, uint64_t from, uint64_t to, const void *points, size_t count);
+void cumu_nvtx_convert(const void *domain, uint64_t from, uint64_t to, double slope, int64_t at_from, int64_t at_to);
+
+/* Counters (counter.c). */
 uint64_t cumu_nvtx_counter(const void *domain, const void *attributes);
 void cumu_nvtx_count_integer(const void *domain, uint64_t id, int64_t value);
 void cumu_nvtx_count_real(const void *domain, uint64_t id, double value);
 void cumu_nvtx_count(const void *domain, uint64_t id, const void *value, size_t size);
 void cumu_nvtx_count_none(const void *domain, uint64_t id, uint8_t reason);
+void cumu_nvtx_count_batch(const void *domain, const void *batch);
 
 /* Extensions of NVTX: slots of functions, which their headers call where they are set. */
 struct nvtx_segment {

@@ -1,123 +1,79 @@
-/* NVTX's payloads by schemas: ranges and marks that have nothing but a structure of the program's, whose members a
- * schema describes. They are shown by the member that the schema calls their message, or by the schema's name. Layouts:
- * NVTX's public headers. */
+/* NVTX's payloads by schemas: ranges and marks that have nothing but structures of the program's. They are shown by the
+ * member that the schema calls their message, or by the schema's name; those that a program tells behind their time,
+ * by the times among their members. Layouts and numbers: NVTX's public headers. */
 #include "api/nvtx/nvtx.h"
-#include "core/hmap.h"
 #include "core/intern.h"
+#include "core/log.h"
 #include "wraps.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct entry { /* nvtxPayloadSchemaEntry_t */
-    uint64_t flags, type;
-    const char *name, *description;
-    uint64_t detail, offset; /* detail: of arrays and unions */
-    const void *semantics, *reserved;
-};
-struct attributes { /* nvtxPayloadSchemaAttr_t */
-    uint64_t fields;
-    const char *name;
-    uint64_t type, flags;
-    const struct entry *entries;
-    size_t count, size, alignment;
-    uint64_t id;
-};
 struct data { /* nvtxPayloadData_t */
     uint64_t schema;
     size_t size;
     const void *at;
 };
-enum { FIELD_NAME = 1 << 1, FIELD_ENTRIES = 1 << 4, FIELD_COUNT = 1 << 5, FIELD_ID = 1 << 8 };
-enum { KIND_OF_EVENT = 3 << 10, IS_MESSAGE = 1 << 10, IS_POINTER = 1 << 1, IS_ARRAY = 7 << 4 };
-enum { TYPE_STRING = 75, TYPE_REGISTERED = 80 };
-#define FIRST_ID ((uint64_t)1 << 32) /* of those that are not the program's */
-
-struct schema {
-    struct key {
-        const void *domain;
-        uint64_t id;
-    } key;
-    const char *name;
-    size_t message; /* where it lies, and whose handle it is: a text's, or a registered string's; SIZE_MAX: nowhere */
-    bool registered;
-    UT_hash_handle hh;
+struct batch { /* nvtxEventBatch_t */
+    uint64_t schema;
+    size_t size;
+    const void *events;
+    uint64_t scope, flags;
+    const void *flexible;
+    size_t flexible_size, flexible_offset;
 };
-static HMAP(struct schema) schemas = HMAP_INIT;
-static _Atomic uint64_t next_id = FIRST_ID;
+enum { KIND_OF_ENTRY = 3 << 10, IS_MESSAGE = 1 << 10, IS_TIME = 2 << 10 };
+enum { PART_OF_EVENT = 7 << 12, BEGIN = 1 << 12, END = 2 << 12, MARK = 3 << 12 };
+enum { IS_POINTER = 1 << 1, IS_ARRAY = 7 << 4 };
+enum { LONGEST = 256 }; /* of texts in place that are shown */
 
-static bool has(const struct attributes *a, uint64_t field) { return (a->fields & field) != 0; }
-
-/* Offsets that a schema leaves out are not worked out. */
-static void find_message(struct schema *s, const struct attributes *a)
+/* A member's bytes in a payload; false where it has fewer. */
+static bool read_member(const struct data *d, const struct nvtx_member *m, void *to, size_t size)
 {
-    s->message = SIZE_MAX;
-    for (size_t i = 0; has(a, FIELD_ENTRIES) && has(a, FIELD_COUNT) && a->entries && i < a->count; i++) {
-        const struct entry *e = &a->entries[i];
-        if ((e->flags & KIND_OF_EVENT) != IS_MESSAGE || e->flags & (IS_ARRAY | IS_POINTER) || e->detail ||
-            (e->type != TYPE_STRING && e->type != TYPE_REGISTERED) || (!e->offset && i) || e->offset > SIZE_MAX / 2)
-            continue;
-        s->message = e->offset;
-        s->registered = e->type == TYPE_REGISTERED;
-        return;
+    if (!d->at || m->size < size || d->size < size || m->offset > d->size - size)
+        return false;
+    memcpy(to, (const char *)d->at + m->offset, size);
+    return true;
+}
+
+/* The message among the members, as an event's attributes have it. */
+static void take_message(struct nvtx_attributes *a, const struct data *d, const struct nvtx_member *m)
+{
+    const bool text = m->type == NVTX_TYPE_TEXT || m->type == NVTX_TYPE_TEXT_UTF8;
+    const void *message = NULL;
+    if (m->type == NVTX_TYPE_REGISTERED && !(m->flags & (IS_ARRAY | IS_POINTER)) &&
+        read_member(d, m, &message, sizeof message) && message) {
+        a->message = message, a->message_type = NVTX_MESSAGE_REGISTERED;
+    } else if (text && !m->detail && !(m->flags & (IS_ARRAY | IS_POINTER)) &&
+               read_member(d, m, &message, sizeof message) && message) {
+        a->message = message, a->message_type = NVTX_MESSAGE_ASCII;
+    } else if (text && m->detail && !(m->flags & IS_POINTER) && m->size < LONGEST) { /* it lies in place */
+        char copy[LONGEST] = "";
+        if (read_member(d, m, copy, m->size) && (message = cumu_intern(copy)) != NULL)
+            a->message = message, a->message_type = NVTX_MESSAGE_ASCII;
     }
 }
 
-uint64_t cumu_nvtx_schema(const void *domain, const void *attributes)
+/* As the attributes of an event: what is said later counts. */
+static struct nvtx_attributes event_of(const void *domain, const struct data *d, size_t count)
 {
-    const struct attributes *a = attributes;
-    if (!a)
-        return 0;
-    struct schema *s = calloc(1, sizeof *s), *there = NULL;
-    if (!s)
-        return 0;
-    const uint64_t id = has(a, FIELD_ID) ? a->id : atomic_fetch_add(&next_id, 1);
-    s->key.domain = domain;
-    s->key.id = id;
-    s->name = has(a, FIELD_NAME) && a->name ? cumu_intern(a->name) : NULL;
-    find_message(s, a);
-    hmap_lock(&schemas);
-    HASH_FIND(hh, schemas.head, &s->key, sizeof s->key, there);
-    if (!there)
-        HASH_ADD(hh, schemas.head, key, sizeof s->key, s);
-    if (there || !hmap_added(s))
-        free(s);
-    hmap_unlock(&schemas);
-    return id;
-}
-
-uint64_t cumu_nvtx_enumeration(const void *domain, const void *attributes)
-{
-    (void)domain;
-    return attributes ? atomic_fetch_add(&next_id, 1) : 0;
-}
-
-/* As the attributes of an event that has a message. */
-static struct nvtx_attributes event_of(const void *domain, const void *payloads, size_t count)
-{
-    const struct data *d = payloads;
-    struct nvtx_attributes a = {.size = sizeof a, .message_type = NVTX_MESSAGE_ASCII, .message = "payload"};
-    bool named = false;
+    struct nvtx_attributes a = {.size = sizeof a, .message_type = NVTX_MESSAGE_ASCII};
+    const char *name = NULL;
     for (size_t i = 0; d && i < count; i++) {
-        const struct key key = {domain, d[i].schema};
-        struct schema *s = NULL, found = {.message = SIZE_MAX};
-        hmap_lock(&schemas);
-        HASH_FIND(hh, schemas.head, &key, sizeof key, s);
-        if (s)
-            found = *s;
-        hmap_unlock(&schemas);
-        const void *message = NULL;
-        if (d[i].at && d[i].size >= sizeof message && found.message <= d[i].size - sizeof message)
-            memcpy(&message, (const char *)d[i].at + found.message, sizeof message);
-        if (message) {
-            a.message = message;
-            a.message_type = found.registered ? NVTX_MESSAGE_REGISTERED : NVTX_MESSAGE_ASCII;
-            return a;
+        const struct nvtx_schema *s = cumu_nvtx_schema_of(domain, d[i].schema);
+        name = s && !name ? s->name : name;
+        for (size_t k = 0; s && k < s->count; k++) {
+            const struct nvtx_member *m = &s->members[k];
+            if ((m->flags & KIND_OF_ENTRY) == IS_MESSAGE)
+                take_message(&a, &d[i], m);
+            if (m->type == NVTX_TYPE_CATEGORY)
+                (void)read_member(&d[i], m, &a.category, sizeof a.category);
+            if (m->type == NVTX_TYPE_COLOR && read_member(&d[i], m, &a.color, sizeof a.color))
+                a.color_type = NVTX_COLOR_ARGB;
         }
-        if (found.name && !named)
-            a.message = found.name, named = true;
     }
+    if (!a.message)
+        a.message = name ? name : "payload";
     return a;
 }
 
@@ -146,4 +102,45 @@ void cumu_nvtx_payload_end(void *domain, uint64_t id, const void *payloads, size
 {
     (void)payloads, (void)count;
     wrap_nvtxDomainRangeEnd(domain, id);
+}
+
+/* ---- events that are told behind their time ------------------------------------------------------ */
+
+/* One that has its time, or both of a range's, among its members, in a clock that is known. */
+void cumu_nvtx_submit(const void *domain, const void *payloads, size_t count)
+{
+    const struct data *d = payloads;
+    uint64_t from = 0, to = 0, at = 0, clock = 0;
+    if (!cumu_nvtx_wanted())
+        return;
+    for (size_t i = 0; d && i < count; i++) {
+        const struct nvtx_schema *s = cumu_nvtx_schema_of(domain, d[i].schema);
+        for (size_t k = 0; s && k < s->count; k++) {
+            const struct nvtx_member *m = &s->members[k];
+            const uint64_t part = m->flags & PART_OF_EVENT;
+            int64_t ticks;
+            if ((!part && (m->flags & KIND_OF_ENTRY) != IS_TIME) || part > MARK ||
+                !read_member(&d[i], m, &ticks, sizeof ticks))
+                continue;
+            clock = m->clock;
+            (void)cumu_nvtx_time(domain, clock, ticks, part == BEGIN ? &from : part == END ? &to : &at);
+        }
+    }
+    const struct nvtx_attributes a = event_of(domain, d, count);
+    if (from && to >= from)
+        cumu_nvtx_tell(domain, &a, from, to);
+    else if (at && !from && !to)
+        cumu_nvtx_tell(domain, &a, at, 0);
+    else
+        cumu_gap("nvtx", "nvtxEventSubmit", "an event without times of a clock that is known, or half a range");
+}
+
+void cumu_nvtx_submit_batch(const void *domain, const void *batch)
+{
+    const struct batch *b = batch;
+    const struct nvtx_schema *s = b ? cumu_nvtx_schema_of(domain, b->schema) : NULL;
+    for (size_t at = 0; s && s->size && b->events && b->size - at >= s->size; at += s->size) {
+        const struct data d = {b->schema, s->size, (const char *)b->events + at};
+        cumu_nvtx_submit(domain, &d, 1);
+    }
 }

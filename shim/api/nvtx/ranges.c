@@ -143,6 +143,20 @@ static void lose_marker(void)
         cumu_cupti_lose_marker();
 }
 
+void cumu_nvtx_tell(const void *domain, const struct nvtx_attributes *a, uint64_t at, uint64_t ended)
+{
+    struct range r = {0};
+    if (!cumu_nvtx_wanted())
+        return;
+    describe(&r, domain, a);
+    r.start = at;
+    r.annotation.id = ended ? r.id : 0;
+    tell_marker(&r, ended ? FLAG_BEGIN : FLAG_MARK, at, a);
+    if (ended)
+        tell_marker(&r, FLAG_END, ended, NULL);
+    tell(&r, ended ? CUMU_EVENT_RANGE : CUMU_EVENT_MARK, ended ? ended : at);
+}
+
 /* ---- marks ----------------------------------------------------------------------------------- */
 
 static void mark(const void *domain, const struct nvtx_attributes *a)
