@@ -129,6 +129,12 @@ static void shrink(struct member *m, int from, int to, unsigned *s)
         made(m, to, ncclCommShrink(m->r.slot[from].comm, &out, 1, &m->r.slot[to].comm, NULL, 0), since, "shrink");
 }
 
+static int meet_all(struct rank *r, const struct team *t)
+{
+    const int e = ncclAllReduce(r->in, r->out, 1, ncclInt32, ncclSum, t->comm, r->stream);
+    return e ? e : cudaStreamSynchronize(r->stream);
+}
+
 static bool somebody_failed(const struct member *m)
 {
     bool failed = false;
@@ -200,8 +206,10 @@ static void grow(struct member *m, int from, int to, int step, unsigned *s, bool
              since, "growth");
     if (!forsaken)
         return;
+    if (old && !r->error && !m->layout[from].revoked) /* others may ask still whether it has begun */
+        r->error = meet_all(r, &r->slot[from]);
     if (old)
-        end(r, &r->slot[from], passed % 3 == 0 || m->layout[from].revoked);
+        end(r, &r->slot[from], passed % 3 == 0 || r->error || m->layout[from].revoked);
     else if (given) {
         RANK(r, r->error, "a growth without its parent");
         RANK(r, seconds() - since < FORSAKEN_S || r->kind < NOTHING, "which it heard after %.1f s", seconds() - since);
@@ -216,11 +224,8 @@ static void revoke_all(struct member *m, int slot)
     struct rank *r = &m->r;
     struct team *t = &r->slot[slot];
     if (t->comm) {
-        int e = ncclAllReduce(r->in, r->out, 1, ncclInt32, ncclSum, t->comm, r->stream);
-        if (!e)
-            (void)cudaStreamSynchronize(r->stream);
-        e = ncclCommRevoke(t->comm, 0);
-        r->error = e;
+        (void)meet_all(r, t);
+        r->error = ncclCommRevoke(t->comm, 0);
         complete(r, t->comm);
         RANK(r, !r->error || r->kind < NOTHING, "revoke: %d", r->error);
         RANK(r, r->error || ncclAllReduce(r->in, r->out, 1, ncclInt32, ncclSum, t->comm, r->stream) != 0,

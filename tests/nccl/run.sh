@@ -39,8 +39,8 @@ for seeds in '89 1 4' '475 2 11' '400 10'; do
     CUMU_HOST_DEVICES=8 LIMIT=600 check "programs $seeds, of which a rank starves" 0 '^PASS starved' -- \
         $run "$tmp/starved" $seeds
 done
-# 24: a growth whose parent ends; 1056: an id that is given up when all of its ranks have come.
-for seeds in '24 1 12' '1056 1 3' '30 12'; do
+# 24: a growth whose parent ends; 35: an id that is given up when all of its ranks have come.
+for seeds in '24 1 12' '35 1 3' '30 12'; do
     grown "$seeds" "one host"
 done
 # With hardly a descriptor left, wherever they end: errors, perhaps, but no rank waits for ever.
@@ -66,6 +66,7 @@ if ldconfig -p 2>/dev/null | grep -q 'libucp\.so\.0'; then # splits, shrinks, wi
         CUMU_HOST_DEVICES=8 CUMU_NCCL_HOST_RANKS=1 UCX_TLS=tcp,self LIMIT=600 check "programs $seeds, over hosts" 0 \
             '^PASS starved' -- $run "$tmp/starved" $seeds
     done
+    CUMU_NCCL_HOST_RANKS=2 UCX_TLS=tcp,self grown '60 5' "2 ranks a host"
     # shellcheck source=../netns.sh
     . "$(dirname "$0")/../netns.sh"
     if plug_in_hosts 2; then
@@ -74,6 +75,7 @@ if ldconfig -p 2>/dev/null | grep -q 'libucp\.so\.0'; then # splits, shrinks, wi
             TEAM_HOSTS=$hosts UCX_TLS=tcp check "4 ranks, two namespaces: $how" 0 "^PASS nccl $how\$" -- \
                 $run "$tmp/client" $how 4
         done
+        TEAM_HOSTS=$hosts UCX_TLS=tcp grown '70 5' "two namespaces"
         TEAM_HOSTS=$hosts UCX_TLS=tcp storm 1032 8 "two namespaces"
     else
         echo "skip nccl over namespaces: not permitted to make them"

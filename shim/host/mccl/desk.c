@@ -153,7 +153,7 @@ static void admit(struct desk *d, struct guest *g)
     else if (d->result)
         ; /* too late */
     else if (h->lack) {
-        d->mixed = true;
+        d->mixed = h->lack != ECANCELED; /* those come at once, or have heard of it */
         refuse(d, mcclSystemError, "rank %d on host %s cannot come: %s", h->rank, h->name, strerror((int)h->lack));
     } else if (h->nranks != d->nranks)
         refuse(d, mcclInvalidUsage, "rank %d says that there are %d ranks, another one %d", h->rank, h->nranks,

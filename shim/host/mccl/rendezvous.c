@@ -405,11 +405,12 @@ static void tell_why(const struct mccl_hello *me, const char *reason)
     cumu_host_say(line);
 }
 
-/* Who came and is gone, or comes twice, ends the meeting (desk.c). */
+/* Who does not come ends the meeting (desk.c). */
 void cumu_mccl_give_up(const mcclUniqueId *id, int nranks, int rank)
 {
     struct mccl_hello me;
     describe_rank(&me, id, nranks, rank, -1);
+    me.lack = ECANCELED;
     say(&me);
 }
 
