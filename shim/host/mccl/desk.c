@@ -414,6 +414,7 @@ static int make_memory(struct desk *d, uint64_t process, struct mccl_shared **sh
         m->process = d->guests[i].hello.process;
         m->device = d->guests[i].hello.device;
         m->cpus = d->guests[i].hello.cpus;
+        m->interrupted = d->guests[i].hello.interrupted;
     }
     return memory;
 }

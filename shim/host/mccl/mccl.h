@@ -94,6 +94,7 @@ struct mccl_member {
     ino_t pids;                        /* the namespace of the pid */
     uint64_t process;                  /* the same for ranks of one process, and for no others */
     cpu_set_t cpus;                    /* that it may use */
+    uint32_t interrupted;              /* its threads are by a membarrier of another process */
     struct mccl_place meet;            /* its door for a reunion */
     MCCL_LINE _Atomic uint64_t done;   /* the last collective that reads nothing of the others' any more */
     _Atomic uint32_t touches;          /* calls of it that are at work in the others' memory (touch.c) */
@@ -182,6 +183,7 @@ struct mcclComm {
     bool one_process;             /* all ranks are threads of this process */
     bool direct;                  /* ranks can map each other's memory */
     bool crowded;                 /* more ranks than CPUs for them: a waiting rank gives its CPU away at once */
+    bool unfenced;                /* who goes to sleep interrupts all others: mccl_notify needs no fence */
     bool crowded_streams;         /* the same of the streams' threads beside those that call for several ranks */
     int impatience; /* calls in a row for which the others did not come while the caller looked for them */
     struct mccl_shared *shared;
@@ -400,6 +402,7 @@ void mccl_signal(mcclComm_t c, int to, _Atomic uint64_t *counter);
 mcclResult_t mccl_wait_signal(mcclComm_t c, const _Atomic uint64_t *counter, uint64_t number, int rank);
 void mccl_flown(mcclComm_t c);      /* a one-sided job is done */
 void mccl_wait_flown(mcclComm_t c); /* all are */
+bool mccl_interruptible(void);      /* by a membarrier of another process; asked before ranks meet */
 void mccl_notify(mcclComm_t c);     /* after a store that others may wait for */
 void mccl_wake_self(mcclComm_t c);
 /* A detached thread that takes none of the application's signals. */

@@ -322,6 +322,7 @@ static void look_round(mcclComm_t c)
         struct mccl_member *m = &c->shared->member[i];
         const struct mccl_member *me = &c->shared->member[c->rank];
         c->one_process = c->one_process && m->process == me->process;
+        c->unfenced = c->unfenced && m->interrupted;
         if (m->process != me->process && m->pids == me->pids) {
             c->pidfd[i] = (int)syscall(SYS_pidfd_open, m->pid, 0);
             if (c->pidfd[i] < 0 && errno == ESRCH)
@@ -432,7 +433,7 @@ mcclResult_t mccl_join_while(int silent, mcclComm_t *comm, int nranks, const mcc
     c->rank = rank;
     c->nranks = nranks;
     c->device = device;
-    c->one_process = true;
+    c->one_process = c->unfenced = true;
     c->pidfd = malloc((size_t)nranks * sizeof *c->pidfd);
     for (int i = 0; i < nranks && c->pidfd; i++)
         c->pidfd[i] = -1;

@@ -37,10 +37,12 @@ struct mccl_hello { /* from a rank */
     uint64_t pids;    /* the namespace that the pid is of */
     uint64_t process; /* the same for ranks of one process, and for no others */
     cpu_set_t cpus;
-    char boot[40]; /* of the kernel that runs it, */
-    uint64_t net;  /* the network namespace, where abstract sockets are known, */
-    int32_t part;  /* and what a test makes of it: who could share memory */
-    uint32_t lack; /* errno of a rank that cannot come, said so that nobody waits for it; 0 */
+    char boot[40];        /* of the kernel that runs it, */
+    uint64_t net;         /* the network namespace, where abstract sockets are known, */
+    int32_t part;         /* and what a test makes of it: who could share memory */
+    uint32_t lack;        /* errno of a rank that cannot come, said so that nobody waits for it; 0 */
+    uint32_t interrupted; /* its threads are by a membarrier of another process (wait.c) */
+    uint32_t unused;
     char name[MCCL_NAME];
 };
 #define MCCL_HELLO_PREFIX offsetof(struct mccl_hello, device)

@@ -25,6 +25,7 @@ void mccl_who(struct mccl_hello *h)
     h->order = MCCL_ORDER;
     h->bytes = MCCL_BYTES;
     memcpy(h->release, mccl_release, sizeof h->release);
+    h->interrupted = mccl_interruptible();
     h->user = geteuid();
     h->pid = getpid();
     h->pids = namespace_of("/proc/self/ns/pid"); /* 0 if nobody tells */
