@@ -7,7 +7,8 @@
 
 struct params {
     int kind, format, cmyk;
-    int x, y, width, height; /* region; width < 0: all */
+    int x, y, width, height; /* region of the picture as it is turned; width < 0: all */
+    int orientation;         /* EXIF's: 0 and 1 turn nothing */
 };
 struct file { /* nvjpegJpegStream_t */
     int kind;
@@ -117,6 +118,37 @@ static int decode_pixels(struct picture *p, const struct nvjpeg_info *info, cons
     return err;
 }
 
+static size_t pixel_bytes(int format) { return format == NVJPEG_OUTPUT_RGBI || format == NVJPEG_OUTPUT_BGRI ? 3 : 1; }
+
+/* Of four inks, which lie inverted: each colour is what its ink and the black one let through, as OpenCV has it, of
+ * which nvJPEG's documentation says that its conversion matches. */
+static int decode_inks(struct picture *p, const struct nvjpeg_info *info, const unsigned char *data, size_t size,
+                       int format)
+{
+    const size_t n = (size_t)info->width * info->height, width = info->width;
+    const bool interleaved = pixel_bytes(format) == 3;
+    const bool turned = format == NVJPEG_OUTPUT_BGR || format == NVJPEG_OUTPUT_BGRI;
+    int err = decode_pixels(p, info, data, size, TURBO_CMYK, 4, true);
+    unsigned char *colours = err ? NULL : malloc(3 * n + 1);
+    if (!colours)
+        return err ? err : NVJPEG_STATUS_ALLOCATOR_FAILURE;
+    for (unsigned k = 0; k < 3; k++)
+        for (size_t i = 0; i < n; i++) {
+            const unsigned ink = p->plane[k][i], black = p->plane[3][i];
+            const unsigned channel = turned ? 2 - k : k;
+            colours[interleaved ? 3 * i + channel : channel * n + i] = (unsigned char)(black -
+                                                                                       ((255 - ink) * black >> 8));
+        }
+    free(p->memory);
+    *p = (struct picture){.planes = interleaved ? 1 : 3, .memory = colours};
+    for (unsigned k = 0; k < p->planes; k++) {
+        p->plane[k] = colours + k * n;
+        p->pitch[k] = p->width[k] = interleaved ? 3 * width : width;
+        p->rows[k] = info->height;
+    }
+    return NVJPEG_STATUS_SUCCESS;
+}
+
 static void drop_picture(struct picture *p)
 {
     free(p->memory);
@@ -135,7 +167,7 @@ static bool is_whole(const struct nvjpeg_info *info, size_t size)
     return (info->width + h - 1) / h * ((info->height + v - 1) / v) / 8 <= size;
 }
 
-static int decode(struct picture *p, const unsigned char *data, size_t size, int format)
+static int decode(struct picture *p, const unsigned char *data, size_t size, int format, bool inks)
 {
     struct nvjpeg_info info;
     *p = (struct picture){.planes = 0};
@@ -151,10 +183,13 @@ static int decode(struct picture *p, const unsigned char *data, size_t size, int
     if (info.precision != 8 || info.encoding > 0xc2 || !info.height || size > ULONG_MAX)
         return NVJPEG_STATUS_JPEG_NOT_SUPPORTED;
     const bool four = info.components == 4;
-    if (info.components == 2 || (four && format != NVJPEG_OUTPUT_UNCHANGED))
+    inks = inks && four && format >= NVJPEG_OUTPUT_RGB;
+    if (info.components == 2 || (four && !inks && format != NVJPEG_OUTPUT_UNCHANGED))
         return NVJPEG_STATUS_JPEG_NOT_SUPPORTED;
     if (!is_whole(&info, size))
         return NVJPEG_STATUS_INCOMPLETE_BITSTREAM;
+    if (inks)
+        return decode_inks(p, &info, data, size, format);
     switch (format) {
     case NVJPEG_OUTPUT_UNCHANGED:
         return four ? decode_pixels(p, &info, data, size, TURBO_CMYK, 4, true) : decode_planes(p, &info, data, size, 3);
@@ -180,14 +215,51 @@ static int give(const struct picture *p, const struct nvjpeg_image *to, musaStre
     return NVJPEG_STATUS_SUCCESS;
 }
 
-/* Of planes whose pixels are one byte, or of one plane with three. */
+/* Turns a picture as EXIF says it was taken (CIPA DC-008): each plane by itself, as its chroma is. */
+static int turn(struct picture *p, const struct params *q)
+{
+    const int o = q->orientation;
+    const bool sideways = o >= 5, from_right = o == 2 || o == 3 || o == 7 || o == 8;
+    const bool from_below = o == 3 || o == 4 || o == 6 || o == 7;
+    const size_t bytes = pixel_bytes(q->format);
+    size_t total = 0;
+    if (o < 2)
+        return NVJPEG_STATUS_SUCCESS;
+    for (unsigned k = 0; k < p->planes; k++)
+        total += p->width[k] * p->rows[k];
+    unsigned char *to = malloc(total + 1), *const memory = to;
+    if (!to)
+        return NVJPEG_STATUS_ALLOCATOR_FAILURE;
+    for (unsigned k = 0; k < p->planes; k++) {
+        const size_t w = p->width[k] / bytes, h = p->rows[k], width = sideways ? h : w, height = sideways ? w : h;
+        const unsigned char *from = p->plane[k];
+        p->plane[k] = to;
+        for (size_t y = 0; y < height; y++)
+            for (size_t x = 0; x < width; x++, to += bytes) {
+                const size_t u = sideways ? y : x, v = sideways ? x : y;
+                const size_t at = (from_below ? h - 1 - v : v) * p->pitch[k] + (from_right ? w - 1 - u : u) * bytes;
+                memcpy(to, from + at, bytes);
+            }
+        p->pitch[k] = p->width[k] = width * bytes;
+        p->rows[k] = height;
+    }
+    free(p->memory);
+    p->memory = memory;
+    return NVJPEG_STATUS_SUCCESS;
+}
+
+/* What parameters leave of a picture: it is turned, and then the region is cut out, as nvImageCodec has it from both of
+ * its back ends. Of planes whose pixels are one byte, or of one plane with three. */
 static int cut(struct picture *p, const struct params *q)
 {
+    const int err = q ? turn(p, q) : NVJPEG_STATUS_SUCCESS;
+    if (err)
+        return err;
     if (!q || q->width < 0 || q->height < 0)
         return NVJPEG_STATUS_SUCCESS;
     if (q->format == NVJPEG_OUTPUT_YUV || q->format == NVJPEG_OUTPUT_UNCHANGED)
         return NVJPEG_STATUS_IMPLEMENTATION_NOT_SUPPORTED;
-    const size_t bytes = q->format == NVJPEG_OUTPUT_RGBI || q->format == NVJPEG_OUTPUT_BGRI ? 3 : 1;
+    const size_t bytes = pixel_bytes(q->format);
     for (unsigned k = 0; k < p->planes; k++) {
         if ((size_t)q->x + (size_t)q->width > p->width[k] / bytes || (size_t)q->y + (size_t)q->height > p->rows[k])
             return NVJPEG_STATUS_INVALID_PARAMETER;
@@ -202,7 +274,7 @@ static int decode_to(const unsigned char *data, size_t size, int format, const s
                      const struct nvjpeg_image *to, musaStream_t s)
 {
     struct picture p = {.planes = 0};
-    int err = data && to ? decode(&p, data, size, format) : NVJPEG_STATUS_INVALID_PARAMETER;
+    int err = data && to ? decode(&p, data, size, format, q && q->cmyk) : NVJPEG_STATUS_INVALID_PARAMETER;
     if (!data || !to)
         return err;
     if (!err)
@@ -408,10 +480,10 @@ int wrap_nvjpegDecodeParamsSetROI(void *params, int x, int y, int width, int hei
     const bool none = width == -1 && height == -1;
     if (!q || x < 0 || y < 0 || (!none && (width <= 0 || height <= 0)))
         return NVJPEG_STATUS_INVALID_PARAMETER;
-    *q = (struct params){q->kind, q->format, q->cmyk, x, y, width, height};
+    q->x = x, q->y = y, q->width = width, q->height = height;
     return NVJPEG_STATUS_SUCCESS;
 }
-/* Pictures of four colours are given as they are; to others they are not converted. */
+/* Pictures of four inks become colours if this is allowed; of luma alone they are not supported. */
 int wrap_nvjpegDecodeParamsSetAllowCMYK(void *params, int allow)
 {
     struct params *q = nvjpeg_as(params, NVJPEG_PARAMS);
@@ -427,12 +499,13 @@ int wrap_nvjpegDecodeParamsSetScaleFactor(void *params, int factor)
         return NVJPEG_STATUS_INVALID_PARAMETER;
     return factor ? NVJPEG_STATUS_IMPLEMENTATION_NOT_SUPPORTED : NVJPEG_STATUS_SUCCESS;
 }
-/* Unknown and normal turn nothing. */
 int wrap_nvjpegDecodeParamsSetExifOrientation(void *params, int orientation)
 {
-    if (!nvjpeg_as(params, NVJPEG_PARAMS) || orientation < 0 || orientation > 8)
+    struct params *q = nvjpeg_as(params, NVJPEG_PARAMS);
+    if (!q || orientation < 0 || orientation > 8)
         return NVJPEG_STATUS_INVALID_PARAMETER;
-    return orientation > 1 ? NVJPEG_STATUS_IMPLEMENTATION_NOT_SUPPORTED : NVJPEG_STATUS_SUCCESS;
+    q->orientation = orientation;
+    return NVJPEG_STATUS_SUCCESS;
 }
 
 /* ---- phases ---- */
@@ -451,28 +524,29 @@ int wrap_nvjpegDecoderStateCreate(void *handle, void *decoder, void **out)
                                               : NVJPEG_STATUS_INVALID_PARAMETER;
 }
 /* 0: it is. */
-static int supported(void *stream, int *answer)
+static int supported(void *stream, const struct params *q, int *answer)
 {
     const struct nvjpeg_info *i = parsed(stream, answer);
     if (!i)
         return NVJPEG_STATUS_INVALID_PARAMETER;
-    *answer = !(i->precision == 8 && i->encoding <= 0xc2 && (i->components == 1 || i->components == 3) &&
-                nvjpeg_turbo_sampling(i->subsampling) >= 0);
+    const bool inks = i->components == 4 && q && q->cmyk && q->format >= NVJPEG_OUTPUT_RGB;
+    *answer = !(i->precision == 8 && i->encoding <= 0xc2 &&
+                (inks || ((i->components == 1 || i->components == 3) && nvjpeg_turbo_sampling(i->subsampling) >= 0)));
     return NVJPEG_STATUS_SUCCESS;
 }
 int wrap_nvjpegDecoderJpegSupported(void *decoder, void *stream, void *params, int *answer)
 {
-    return nvjpeg_as(decoder, NVJPEG_DECODER) && nvjpeg_as(params, NVJPEG_PARAMS) ? supported(stream, answer)
-                                                                                  : NVJPEG_STATUS_INVALID_PARAMETER;
+    const struct params *q = nvjpeg_as(params, NVJPEG_PARAMS);
+    return q && nvjpeg_as(decoder, NVJPEG_DECODER) ? supported(stream, q, answer) : NVJPEG_STATUS_INVALID_PARAMETER;
 }
 int wrap_nvjpegDecodeBatchedSupported(void *handle, void *stream, int *answer)
 {
-    return nvjpeg_as(handle, NVJPEG_HANDLE) ? supported(stream, answer) : NVJPEG_STATUS_INVALID_PARAMETER;
+    return nvjpeg_as(handle, NVJPEG_HANDLE) ? supported(stream, NULL, answer) : NVJPEG_STATUS_INVALID_PARAMETER;
 }
 int wrap_nvjpegDecodeBatchedSupportedEx(void *handle, void *stream, void *params, int *answer)
 {
-    return nvjpeg_as(handle, NVJPEG_HANDLE) && nvjpeg_as(params, NVJPEG_PARAMS) ? supported(stream, answer)
-                                                                                : NVJPEG_STATUS_INVALID_PARAMETER;
+    const struct params *q = nvjpeg_as(params, NVJPEG_PARAMS);
+    return q && nvjpeg_as(handle, NVJPEG_HANDLE) ? supported(stream, q, answer) : NVJPEG_STATUS_INVALID_PARAMETER;
 }
 int wrap_nvjpegDecodeJpegHost(void *handle, void *decoder, void *state, void *params, void *stream)
 {
@@ -482,7 +556,7 @@ int wrap_nvjpegDecodeJpegHost(void *handle, void *decoder, void *state, void *pa
     if (!both(handle, state) || !nvjpeg_as(decoder, NVJPEG_DECODER) || !q || !f || !f->data)
         return NVJPEG_STATUS_INVALID_PARAMETER;
     drop_picture(&st->picture);
-    int err = decode(&st->picture, f->data, f->size, q->format);
+    int err = decode(&st->picture, f->data, f->size, q->format, q->cmyk);
     if (!err)
         err = cut(&st->picture, q);
     if (err)
