@@ -1,5 +1,7 @@
 /* Element by element in floats, for operations whose result is the same so, or within 2 units of the last place: sums,
  * differences, products and quotients of floats are rounded once, be it by way of doubles or not. */
+#include <string.h>
+
 #include "host/mudnn/mudnn.h"
 #include "host/mudnn/pointwise.h"
 #include "host/mudnn/real.h"
@@ -129,12 +131,23 @@ static bool mask_row(const struct mudnn_pointwise *p, const int64_t *at, const i
     return true;
 }
 
+/* What is only carried elsewhere stays as it is; of truth values 1 is made of what is not 0. */
+static bool copy_row(const struct mudnn_pointwise *p, const int64_t *at, const int64_t *step, size_t n)
+{
+    const size_t size = dnn_size(p->y.type);
+    if (p->mode != MUDNN_POINTWISE_IDENTITY || p->x.type != p->y.type || p->y.type == MUDNN_DATA_BOOLEAN ||
+        step[DNN_X] != 1)
+        return false;
+    memmove((char *)p->y_at + (size_t)at[DNN_Y] * size, (const char *)p->x_at + (size_t)at[DNN_X] * size, n * size);
+    return true;
+}
+
 bool dnn_pointwise_floats(const struct mudnn_pointwise *p, const int64_t *at, const int64_t *step, size_t n)
 {
     float x[DNN_ROW], b[DNN_ROW], y[DNN_ROW];
     if (p->alpha[0] != 1 || (p->b_at && p->alpha[1] != 1) || p->scale != 1 || p->beta != 0 || step[DNN_Y] != 1)
         return false;
-    if (mask_row(p, at, step, n))
+    if (mask_row(p, at, step, n) || copy_row(p, at, step, n))
         return true;
     if (!is_known(p->mode))
         return false;
