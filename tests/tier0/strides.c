@@ -149,13 +149,18 @@ static void store_members(unsigned bytes, unsigned member, const uint32_t on[2],
     munmap(page, 2 * PAGE);
 }
 
+/* By what way a vector moves besides. */
+enum way { STRAIGHT, BY_SHARED, BY_LOCAL };
+
 /* Lanes whose bit is set move a vector of n elements of `bytes` bytes from place lane ^ other of one array to the same
- * place of another, maybe by way of shared memory, and add 1, 2, ... to its elements. */
-static void move_vectors(unsigned n, unsigned bytes, unsigned apart, unsigned other, const uint32_t on[2], bool shared)
+ * place of another, and add 1, 2, ... to its elements. The block has `wide` threads a row. */
+static void move_vectors(unsigned n, unsigned bytes, unsigned apart, unsigned other, const uint32_t on[2], enum way way,
+                         unsigned wide)
 {
     static uint8_t from[THREADS * 64 + 64] __attribute__((aligned(64))), to[sizeof from] __attribute__((aligned(64)));
     char text[2600], regs[80], place[80];
-    const unsigned offset = 16;
+    static const char *const names[] = {"global", "by shared memory", "by local memory"};
+    const unsigned offset = 16, room = bytes < 2 ? 2 : bytes; /* registers have 16 bits at least */
     const struct {
         const void *from;
         void *to;
@@ -173,41 +178,49 @@ static void move_vectors(unsigned n, unsigned bytes, unsigned apart, unsigned ot
         text, sizeof text,
         ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 from, .param .u64 to, .param .u64 "
         "on, .param .u64 other)\n{\n.reg .b32 %%r<6>; .reg .b64 %%rd<9>; .reg .b%u %%x<4>; .reg .pred %%p;\n"
-        ".shared .align 16 .b8 s[4160];\n"
+        ".shared .align 16 .b8 s[4160]; .local .align 16 .b8 own[64];\n"
         "ld.param.u64 %%rd0, [to]; ld.param.u64 %%rd1, [on]; ld.param.u64 %%rd7, [from];\n"
-        "mov.u32 %%r1, %%tid.x; shr.u32 %%r2, %%r1, 5; and.b32 %%r3, %%r1, 31; mul.wide.u32 %%rd2, %%r2, 4;\n"
+        "mov.u32 %%r1, %%tid.y; mov.u32 %%r2, %%ntid.x; mov.u32 %%r3, %%tid.x; mad.lo.u32 %%r1, %%r1, %%r2, %%r3;\n"
+        "shr.u32 %%r2, %%r1, 5; and.b32 %%r3, %%r1, 31; mul.wide.u32 %%rd2, %%r2, 4;\n"
         "add.u64 %%rd1, %%rd1, %%rd2; ld.global.u32 %%r4, [%%rd1]; shr.u32 %%r4, %%r4, %%r3; and.b32 %%r4, %%r4, 1;\n"
         "%s\nsetp.ne.u32 %%p, %%r4, 0; mul.wide.u32 %%rd3, %%r5, %u; add.u64 %%rd0, %%rd0, %%rd3; "
         "add.u64 %%rd7, %%rd7, %%rd3; @!%%p bra E;\n",
-        8 * bytes, place, apart);
+        8 * room, place, apart);
     end += (size_t)snprintf(text + end, sizeof text - end, "ld.global.v%u.b%u {%s}, [%%rd7+%u];\n", n, 8 * bytes, regs,
                             offset);
-    if (shared)
+    if (way == BY_LOCAL)
+        end += (size_t)snprintf(text + end, sizeof text - end,
+                                "st.local.v%u.b%u [own+%u], {%s};\nld.local.v%u.b%u {%s}, [own+%u];\n", n, 8 * bytes,
+                                offset, regs, n, 8 * bytes, regs, offset);
+    if (way == BY_SHARED)
         end += (size_t)snprintf(text + end, sizeof text - end,
                                 "mov.u64 %%rd8, s; add.u64 %%rd8, %%rd8, %%rd3; st.shared.v%u.b%u [%%rd8+%u], {%s};\n"
                                 "ld.shared.v%u.b%u {%s}, [%%rd8+%u];\n",
                                 n, 8 * bytes, offset, regs, n, 8 * bytes, regs, offset);
     for (unsigned k = 0; k < n; k++)
-        end += (size_t)snprintf(text + end, sizeof text - end, "add.u%u %%x%u, %%x%u, %u;\n", 8 * bytes, k, k, k + 1);
+        end += (size_t)snprintf(text + end, sizeof text - end, "add.u%u %%x%u, %%x%u, %u;\n", 8 * room, k, k, k + 1);
     snprintf(text + end, sizeof text - end, "st.global.v%u.b%u [%%rd0+%u], {%s};\nE:\nret;\n}\n", n, 8 * bytes, offset,
              regs);
     unsigned bad = 0;
     memcpy(from, in, sizeof from);
     memset(to, 0xee, sizeof to);
-    const bool ran = t0t_once(text, "k", 1, THREADS, &args, NULL);
+    struct t0t t;
+    const bool ran = t0t_open(&t, text, "k") && !t0t_run(&t, (const uint32_t[]){1, 1, 1},
+                                                         (const uint32_t[]){wide, THREADS / wide, 1}, 0, &args, NULL);
+    t0t_close(&t);
     for (unsigned l = 0; l < THREADS; l++)
         for (unsigned k = 0; k < n && on[l / 32] >> l % 32 & 1; k++) {
             const size_t where = (size_t)(other == ~0u ? l : l ^ other) * apart + offset + (size_t)k * bytes;
             uint64_t x = 0, y = 0;
             memcpy(&x, from + where, bytes);
             memcpy(&y, to + where, bytes);
-            bad += (bytes == 8 ? x + k + 1 : (uint32_t)(x + k + 1)) != y;
+            bad += ((x + k + 1 - y) & (bytes == 8 ? ~0ull : (1ull << 8 * bytes) - 1)) != 0;
             memset(to + where, 0xee, bytes);
         }
     for (size_t k = 0; k < sizeof to; k++)
         bad += to[k] != 0xee;
-    check(ran && !bad, "%u of %u bytes, %u apart, lane ^ %d, %08x %08x, %s (%u wrong)", n, bytes, apart, (int)other,
-          on[1], on[0], shared ? "by shared memory" : "global", bad);
+    check(ran && !bad, "%u of %u bytes, %u apart, lane ^ %d, %08x %08x, %s, rows of %u (%u wrong)", n, bytes, apart,
+          (int)other, on[1], on[0], names[way], wide, bad);
 }
 
 /* Lane l adds 3 to what lies at element start + (l ^ other) of an array, by an index of 32 bits that is widened: past
@@ -271,11 +284,14 @@ int main(void)
     static const uint32_t on[][2] = {{~0u, ~0u}, {0xfffffffe, 0x7fffffff}, {0x00a50f01, 0x80008001}, {1, 0}};
     for (unsigned k = 0; k < 16; k++)
         store_members(k & 1 ? 16 : 8, 4 * (k / 2 % (k & 1 ? 4 : 2)), on[k % 4 ^ k / 4], k < 8 ? THREADS : 45);
-    static const unsigned kinds[][3] = {{2, 4, 8}, {4, 4, 16}, {2, 8, 16}, {2, 4, 16}, {2, 8, 32}, {4, 4, 32}};
+    static const unsigned kinds[][3] = {{2, 4, 8},  {4, 4, 16}, {2, 8, 16}, {2, 4, 16}, {2, 8, 32}, {4, 4, 32},
+                                        {4, 1, 4},  {2, 2, 4},  {4, 2, 8},  {2, 1, 2},  {4, 4, 48}, {2, 4, 24},
+                                        {4, 1, 12}, {4, 2, 16}, {2, 8, 48}, {2, 1, 8},  {2, 2, 16}};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
     static const unsigned others[] = {~0u, 0, 5, 32, 48};
-    for (unsigned k = 0; k < 42; k++)
-        move_vectors(kinds[k % 6][0], kinds[k % 6][1], kinds[k % 6][2], others[k / 6 % 5], on[k / 6 % 3 ? 0 : k % 4],
-                     k / 6 % 2 ^ k % 2);
+    for (unsigned k = 0; k < 3 * KINDS; k++)
+        move_vectors(kinds[k % KINDS][0], kinds[k % KINDS][1], kinds[k % KINDS][2], others[(k / KINDS + k) % 5],
+                     on[k % 3 ? 0 : k % 4], (enum way)((k / KINDS + k) % 3), k % 5 ? THREADS : 16);
     static const uint32_t starts[] = {0, 0xffffffe0, 0xfffffff0, 0x7fffffe0, 0x7ffffff0, 0x7fffffc0};
     for (unsigned k = 0; k < 24; k++)
         add_at(k % 2 ? "s" : "u", k / 2 % 2 ? 8 : 4, starts[k / 4], k % 3 ? 0 : 1);

@@ -1,23 +1,5 @@
 /* Tier 1 emitter: loads and stores by the form of their address, address conversion, fences. */
-#include "ptx/tier1/emit/emit.h"
-
-struct access {
-    struct t1_arg address;
-    bool shared;
-    bool has_index;  /* the address is of the form of gather, with an index that differs from lane to lane, */
-    bool has_gather; /* which instructions have */
-    bool local;      /* the same offset in every lane's local memory */
-    bool param;      /* of the kernel, at imm: */
-    uint64_t imm;    /* of this element */
-    struct t1_gather gather;
-    unsigned size;     /* bytes of an element */
-    const char *t;     /* suffix of the primitives */
-    bool wide;         /* 64-bit elements */
-    const char *words; /* has been loaded with others: in these words, */
-    unsigned byte;     /* from this byte on */
-    const char *row;   /* the answer whether vectors of the lanes follow one another; NULL: not asked, */
-    unsigned n, k;     /* of so many elements; which this is */
-};
+#include "ptx/tier1/emit/access.h"
 
 static const char *type_name(const struct t1_emit *e, const struct ptx_instr *in, bool store,
                              const struct ptx_opnd *data)
@@ -33,7 +15,7 @@ static const char *type_name(const struct t1_emit *e, const struct ptx_instr *in
 }
 
 /* Pointer to lane `lane` of the half h of an address that is a scalar and a stride. */
-static const char *pointer(struct t1_emit *e, const struct access *x, unsigned h, int64_t lane)
+const char *t1_pointer(struct t1_emit *e, const struct t1_access *x, unsigned h, int64_t lane)
 {
     uint64_t off = x->imm + (uint64_t)(x->address.stride * lane);
     const char *s = x->address.rep == T1_G ? x->address.s[h] : x->address.s[0];
@@ -44,26 +26,26 @@ static const char *pointer(struct t1_emit *e, const struct access *x, unsigned h
 }
 
 /* First lane, within its scalar's lanes, of piece k; which scalar in *h. */
-static unsigned first_lane(const struct t1_emit *e, const struct access *x, unsigned k, unsigned *h)
+static unsigned first_lane(const struct t1_emit *e, const struct t1_access *x, unsigned k, unsigned *h)
 {
     unsigned n = x->wide ? 2 * e->np : e->np, lanes = x->wide ? e->nl / 2 : e->nl;
     *h = x->address.rep == T1_G ? t1_group(e, n, k) : 0;
     return (x->address.rep == T1_G ? k % (n / 2) : k) * lanes;
 }
 
-static const char *bits(struct t1_emit *e, const struct access *x, unsigned k)
+static const char *bits(struct t1_emit *e, const struct t1_access *x, unsigned k)
 {
     return t1_str(e, x->wide ? "T1_MASK64(%s, %u)" : "T1_MASK32(%s, %u)", e->mask, k);
 }
 
 /* Index pieces of a scatter or gather: for 64-bit elements half pieces. */
-static const char *index_piece(struct t1_emit *e, const struct access *x, const struct t1_arg *index, unsigned k)
+static const char *index_piece(struct t1_emit *e, const struct t1_access *x, const struct t1_arg *index, unsigned k)
 {
     return x->wide ? t1_half(e, index, k) : t1_piece(e, index, k);
 }
 
 /* "base, index, scale" of piece k, or the addresses themselves; NULL: one contiguous row. */
-static const char *place(struct t1_emit *e, const struct access *x, unsigned k, const char **fn)
+static const char *place(struct t1_emit *e, const struct t1_access *x, unsigned k, const char **fn)
 {
     const struct t1_arg *a = &x->address;
     if (x->local) {
@@ -83,7 +65,7 @@ static const char *place(struct t1_emit *e, const struct access *x, unsigned k, 
         if (a->stride > INT32_MAX / 32 || a->stride < INT32_MIN / 32)
             t1_fail(e, "stride of lanes is too large");
         const char *ramp = t1_str(e, "t1_ramp_u32(0u, 0x%xu, 0)", (unsigned)(uint32_t)a->stride);
-        return t1_str(e, x->wide ? "%s, t1_half_u32(%s, 0), 1" : "%s, %s, 1", pointer(e, x, h, lane), ramp);
+        return t1_str(e, x->wide ? "%s, t1_half_u32(%s, 0), 1" : "%s, %s, 1", t1_pointer(e, x, h, lane), ramp);
     }
     *fn = "";
     if (a->kind == T1_K_32)
@@ -105,11 +87,11 @@ static const char *place(struct t1_emit *e, const struct access *x, unsigned k, 
 }
 
 /* An element of words that are loaded already. */
-static const char *cut_piece(struct t1_emit *e, const struct access *x, unsigned k)
+static const char *cut_piece(struct t1_emit *e, const struct t1_access *x, unsigned k)
 {
-    const char *word = t1_str(e, "%s_%u_%u", x->words, x->byte / 4, k);
+    const char *word = t1_str(e, "%s_%u_%u", x->words, x->byte / (x->wide ? 8 : 4), k);
     const unsigned bits = 8 * x->size, low = x->byte % 4 * 8;
-    if (bits == 32)
+    if (bits >= 32)
         return word;
     if (*x->t == 's')
         return t1_str(e, "(pu32)((ps32)(%s << %u) >> %u)", word, 32 - bits - low, 32 - bits);
@@ -117,24 +99,24 @@ static const char *cut_piece(struct t1_emit *e, const struct access *x, unsigned
 }
 
 /* Words a fixed small step apart: members of structures, one a lane. */
-static bool in_structures(const struct access *x)
+bool t1_in_structures(const struct t1_access *x)
 {
     const int64_t stride = x->address.stride;
     return !x->local && x->address.rep != T1_V && x->size == 4 && (stride == 8 || stride == 16);
 }
 
-static const char *load_piece(struct t1_emit *e, const struct access *x, unsigned k)
+static const char *load_piece(struct t1_emit *e, const struct t1_access *x, unsigned k)
 {
     if (x->words)
         return cut_piece(e, x, k);
     const char *fn, *at = place(e, x, k, &fn);
     const int64_t stride = x->address.stride;
     unsigned h, lane = first_lane(e, x, k, &h);
-    if (at && in_structures(x))
-        return t1_str(e, "t1_strided%u_u32(%s, %s)", (unsigned)stride, bits(e, x, k), pointer(e, x, h, lane));
+    if (at && t1_in_structures(x))
+        return t1_str(e, "t1_strided%u_u32(%s, %s)", (unsigned)stride, bits(e, x, k), t1_pointer(e, x, h, lane));
     if (at)
         return t1_str(e, "t1_gather%s_%s(%s, %s)", fn, x->t, bits(e, x, k), at);
-    return t1_str(e, "t1_maskload_%s(%s, %s)", x->t, bits(e, x, k), pointer(e, x, h, lane));
+    return t1_str(e, "t1_maskload_%s(%s, %s)", x->t, bits(e, x, k), t1_pointer(e, x, h, lane));
 }
 
 static unsigned register_size(const struct t1_emit *e, const struct ptx_opnd *o)
@@ -144,7 +126,7 @@ static unsigned register_size(const struct t1_emit *e, const struct ptx_opnd *o)
 
 /* Tests whether addresses that differ from lane to lane follow one another after all, as they do where a program's
  * strides are parameters, or their indices do; the name of the answer, or NULL: not worth asking. */
-static const char *ask_for_row(struct t1_emit *e, const struct access *x, unsigned step)
+const char *t1_ask_for_row(struct t1_emit *e, const struct t1_access *x, unsigned step)
 {
     const struct t1_arg *a = &x->address, index = x->has_index ? t1_value_arg(e, x->gather.index, e->block) : *a;
     if (e->isa == T1_PLAIN || a->rep != T1_V || a->kind != T1_K_64 || x->shared || x->local || x->words ||
@@ -163,7 +145,7 @@ static const char *ask_for_row(struct t1_emit *e, const struct access *x, unsign
 }
 
 /* Place of piece k of such a row. */
-static const char *in_row(struct t1_emit *e, const struct access *x, unsigned k)
+const char *t1_in_row(struct t1_emit *e, const struct t1_access *x, unsigned k)
 {
     const unsigned lanes = x->wide ? e->nl / 2 : e->nl;
     const unsigned long long off = x->imm + k * lanes * x->size;
@@ -172,36 +154,6 @@ static const char *in_row(struct t1_emit *e, const struct access *x, unsigned k)
     struct t1_arg base = t1_value_arg(e, x->gather.base, e->block), index = t1_value_arg(e, x->gather.index, e->block);
     return t1_str(e, "(uint8_t *)(%s + (uint64_t)%st1_lane0(%s) * %uu + 0x%llxull)", base.s[0],
                   x->gather.is_signed ? "(int64_t)(int32_t)" : "", t1_piece(e, &index, 0), x->gather.scale, off);
-}
-
-/* The same of vectors of all lanes. */
-static const char *follow_one_another(struct t1_emit *e, const struct access *x, unsigned n)
-{
-    if (x->address.rep == T1_V)
-        return ask_for_row(e, x, n * x->size);
-    return x->address.rep == T1_U && x->address.stride == (int64_t)(n * x->size) ? t1_str(e, "!~%s", e->mask) : NULL;
-}
-
-/* The vectors of which this element is one. */
-static const char *start_of_row(struct t1_emit *e, struct access *x)
-{
-    x->imm -= x->k * x->size;
-    const char *s = x->address.rep == T1_V ? in_row(e, x, 0) : pointer(e, x, 0, 0);
-    x->imm += x->k * x->size;
-    return s;
-}
-
-static void store_vectors(struct t1_emit *e, struct access *x, const struct t1_arg *v)
-{
-    const unsigned pieces = x->wide ? 2 * e->np : e->np;
-    t1_put(e, "if (%s) {\n", x->row);
-    for (unsigned j = 0; j < pieces; j++) {
-        t1_put(e, "t1_row%u_put_%s(%s, %u", x->n, x->t, start_of_row(e, x), j);
-        for (unsigned k = 0; k < x->n; k++)
-            t1_put(e, ", %s", t1_piece(e, &v[k], j));
-        t1_put(e, ");\n");
-    }
-    t1_put(e, "} else {\n");
 }
 
 /* A loaded expression as the register holds it. */
@@ -214,25 +166,62 @@ static const char *fit(struct t1_emit *e, const struct ptx_opnd *o, const char *
 }
 
 /* Prefetches what is likely to be read next: in the loop's next round, or else by the next warp. */
-static void read_ahead(struct t1_emit *e, const struct access *x)
+static void read_ahead(struct t1_emit *e, const struct t1_access *x)
 {
     const int32_t loop = e->f->block[e->block].loop_header;
     const unsigned bytes = (x->address.rep == T1_G ? 16 : 32) * x->size;
     if (x->address.rep == T1_U && t1_may_rest(e, loop)) {
         const uint8_t turn = bytes > 64 ? 8 : 2; /* short rows share lines, and a line's neighbours its cache set */
-        t1_put(e, "T1_AHEAD_IN_LOOP(%s, %u, row%u, %u);\n", pointer(e, x, 0, 0), bytes, e->rows++, turn);
+        t1_put(e, "T1_AHEAD_IN_LOOP(%s, %u, row%u, %u);\n", t1_pointer(e, x, 0, 0), bytes, e->rows++, turn);
         e->info[e->block].turn = turn > e->info[e->block].turn ? turn : e->info[e->block].turn;
         return;
     }
     for (unsigned h = 0; loop >= 0 && h < (x->address.rep == T1_G ? 2 : 1); h++)
-        t1_put(e, "T1_AHEAD_ROUND(%s, %u, row%u);\n", pointer(e, x, h, 0), bytes, e->rows++);
+        t1_put(e, "T1_AHEAD_ROUND(%s, %u, row%u);\n", t1_pointer(e, x, h, 0), bytes, e->rows++);
     if (loop < 0 && x->address.rep == T1_U)
-        t1_put(e, "t1_ahead(%s, %u);\n", pointer(e, x, 0, 0), bytes);
+        t1_put(e, "t1_ahead(%s, %u);\n", t1_pointer(e, x, 0, 0), bytes);
+}
+
+struct t1_pieces t1_load_pieces(struct t1_emit *e, const struct t1_access *x)
+{
+    const struct t1_arg *a = &x->address;
+    struct t1_pieces p = {0};
+    if (x->words)
+        return p;
+    const bool follow = a->rep != T1_V && a->stride == (int64_t)x->size;
+    if (follow && !x->shared && !x->local)
+        read_ahead(e, x);
+    e->info[e->block].masked += follow;
+    p.first = e->temps;
+    p.row = t1_ask_for_row(e, x, x->size);
+    if (p.row && e->f->block[e->block].loop_header >= 0)
+        t1_put(e, "if (%s)\nT1_AHEAD_ROUND(%s, %u, row%u);\n", p.row, t1_in_row(e, x, 0), 32 * x->size, e->rows++);
+    p.halves = a->rep == T1_G && !follow && !x->wide;
+    e->temps += p.halves ? e->np : 0;
+    return p;
+}
+
+/* Piece k, to be asked for in order. */
+const char *t1_next_piece(struct t1_emit *e, const struct t1_access *x, const struct t1_pieces *p, unsigned k)
+{
+    const struct t1_arg *a = &x->address;
+    const char *s = load_piece(e, x, k);
+    if (p->row)
+        s = t1_str(e, "(%s ? t1_maskload_%s(%s, %s) : %s)", p->row, x->t, bits(e, x, k), t1_in_row(e, x, k), s);
+    if (!p->halves)
+        return s;
+    const unsigned half = e->np / 2, t = p->first + k;
+    if (k < half)
+        t1_put(e, "const pu32 t%u = %s;\n", t, s);
+    else
+        t1_put(e, "const pu32 t%u = %s == %s && %s == %s ? t%u : %s;\n", t, a->s[0], a->s[1], bits(e, x, k),
+               bits(e, x, k - half), t - half, s);
+    return t1_str(e, "t%u", t);
 }
 
 /* Emits a load by the class of its address: one scalar access for a uniform address (one for each half of the warp
  * where halves differ), full-width accesses for consecutive lanes, else gathers. */
-static void load(struct t1_emit *e, struct access *x, const struct ptx_opnd *o, int32_t value)
+static void load(struct t1_emit *e, struct t1_access *x, const struct ptx_opnd *o, int32_t value)
 {
     const struct t1_arg *a = &x->address;
     bool grouped = a->rep == T1_G, same = a->rep != T1_V && !a->stride && !x->local;
@@ -241,7 +230,7 @@ static void load(struct t1_emit *e, struct access *x, const struct ptx_opnd *o, 
         struct t1_arg v = {.kind = e->value[value].kind, .rep = a->rep};
         for (unsigned h = 0; h < (grouped ? 2 : 1); h++) {
             const char *s = x->param ? t1_kernel_param(e, x->imm, x->t)
-                                     : t1_str(e, "t1_ld_%s(%s)", x->t, pointer(e, x, h, 0));
+                                     : t1_str(e, "t1_ld_%s(%s)", x->t, t1_pointer(e, x, h, 0));
             v.s[h] = t1_str(e, "t%u", e->temps++);
             const char *on = grouped ? t1_str(e, "(%s %s)", e->mask, h ? ">> 16" : "& 0xffffu") : e->mask;
             s = fit(e, o, s, x->wide);
@@ -251,31 +240,11 @@ static void load(struct t1_emit *e, struct access *x, const struct ptx_opnd *o, 
         t1_def_arg(e, value, &v);
         return;
     }
-    if (a->rep != T1_V && !x->shared && !x->local && a->stride == (int64_t)x->size)
-        read_ahead(e, x);
-    e->info[e->block].masked += a->rep != T1_V && a->stride == (int64_t)x->size;
-    bool extend = e->value[value].kind == T1_K_64 && !x->wide;
-    bool sign = e->in->type[0] >= PTX_S8 && e->in->type[0] <= PTX_S64;
-    const unsigned first = e->temps;
-    const char *row = x->row ? NULL : ask_for_row(e, x, x->size);
-    if (row && e->f->block[e->block].loop_header >= 0)
-        t1_put(e, "if (%s)\nT1_AHEAD_ROUND(%s, %u, row%u);\n", row, in_row(e, x, 0), 32 * x->size, e->rows++);
-    const bool halves = a->rep == T1_G && a->stride != (int64_t)x->size && !x->wide;
-    e->temps += halves ? n : 0;
+    const bool extend = e->value[value].kind == T1_K_64 && !x->wide;
+    const bool sign = e->in->type[0] >= PTX_S8 && e->in->type[0] <= PTX_S64;
+    struct t1_pieces p = t1_load_pieces(e, x);
     for (unsigned k = 0; k < n; k++) {
-        const char *s = load_piece(e, x, k);
-        if (x->row)
-            s = t1_str(e, "(%s ? t1_row%u_%s(%s, %u, %u) : %s)", x->row, x->n, x->t, start_of_row(e, x), x->k, k, s);
-        if (row)
-            s = t1_str(e, "(%s ? t1_maskload_%s(%s, %s) : %s)", row, x->t, bits(e, x, k), in_row(e, x, k), s);
-        if (halves) { /* tid % 16 and the like: both halves gather from the same places */
-            if (k < n / 2)
-                t1_put(e, "const pu32 t%u = %s;\n", first + k, s);
-            else
-                t1_put(e, "const pu32 t%u = %s == %s && %s == %s ? t%u : %s;\n", first + k, a->s[0], a->s[1],
-                       bits(e, x, k), bits(e, x, k - n / 2), first + k - n / 2, s);
-            s = t1_str(e, "t%u", first + k);
-        }
+        const char *s = t1_next_piece(e, x, &p, k);
         if (!extend) {
             if (register_size(e, o) <= 2 && sign)
                 s = t1_str(e, "(%s & 0xffffu)", s);
@@ -292,7 +261,7 @@ static void load(struct t1_emit *e, struct access *x, const struct ptx_opnd *o, 
 
 /* Emits a store by the class of its address. Of lanes that store to one address the last active one wins: the ISA
  * allows any, and tier 0 leaves the same. */
-static void store(struct t1_emit *e, const struct access *x, const struct t1_arg *v)
+void t1_store_element(struct t1_emit *e, const struct t1_access *x, const struct t1_arg *v)
 {
     const struct t1_arg *a = &x->address;
     unsigned n = x->wide ? 2 * e->np : e->np;
@@ -308,20 +277,20 @@ static void store(struct t1_emit *e, const struct access *x, const struct t1_arg
                 t1_put(e, "unsigned l = 31 - (unsigned)__builtin_clz(%s);\n", on);
                 s = t1_lane(e, v);
             }
-            t1_put(e, "t1_st_%s(%s, %s);\n}\n", x->t, pointer(e, x, h, 0), s);
+            t1_put(e, "t1_st_%s(%s, %s);\n}\n", x->t, t1_pointer(e, x, h, 0), s);
         }
         return;
     }
     e->info[e->block].masked += a->rep != T1_V && a->stride == (int64_t)x->size;
-    const char *row = x->row ? NULL : ask_for_row(e, x, x->size);
+    const char *row = t1_ask_for_row(e, x, x->size);
     for (unsigned k = 0; k < n; k++) {
         const char *fn, *at = place(e, x, k, &fn), *p = t1_piece(e, v, k);
         if (row)
-            t1_put(e, "if (%s) t1_maskstore_%s(%s, %s, %s);\nelse ", row, x->t, bits(e, x, k), in_row(e, x, k), p);
+            t1_put(e, "if (%s) t1_maskstore_%s(%s, %s, %s);\nelse ", row, x->t, bits(e, x, k), t1_in_row(e, x, k), p);
         unsigned h, lane = first_lane(e, x, k, &h);
-        if (at && in_structures(x)) {
+        if (at && t1_in_structures(x)) {
             t1_put(e, "t1_strided%u_put_u32(%s, %s, %s);\n", (unsigned)x->address.stride, bits(e, x, k),
-                   pointer(e, x, h, lane), p);
+                   t1_pointer(e, x, h, lane), p);
         } else if (at) {
             t1_put(e, "t1_scatter%s_%s(%s, ", fn, x->t, bits(e, x, k));
             if (*fn)
@@ -333,13 +302,13 @@ static void store(struct t1_emit *e, const struct access *x, const struct t1_arg
                 t1_put(e, "%.*s, %s%s);\n", (int)(c - at), at, p, c);
             }
         } else {
-            t1_put(e, "t1_maskstore_%s(%s, %s, %s);\n", x->t, bits(e, x, k), pointer(e, x, h, lane), p);
+            t1_put(e, "t1_maskstore_%s(%s, %s, %s);\n", x->t, bits(e, x, k), t1_pointer(e, x, h, lane), p);
         }
     }
 }
 
 /* Status words that other threads read must move in one piece: 16 bytes a lane at once. */
-static void whole_words(struct t1_emit *e, struct access *x, const struct ptx_opnd *data, const int32_t *value,
+static void whole_words(struct t1_emit *e, struct t1_access *x, const struct ptx_opnd *data, const int32_t *value,
                         unsigned n, bool is_store)
 {
     unsigned bytes = n * x->size;
@@ -375,42 +344,13 @@ static void whole_words(struct t1_emit *e, struct access *x, const struct ptx_op
     t1_put(e, "}\n");
 }
 
-/* Whether two or four words of each lane can move as rows of the lanes' own. */
-static bool as_rows(const struct t1_emit *e, const struct access *x, const struct ptx_opnd *data, unsigned n)
+/* A bit for each element that somebody reads. */
+static unsigned used_ones(const struct t1_emit *e, const struct ptx_opnd *data, const int32_t *value, unsigned n)
 {
-    bool good = e->isa == T1_AVX2 && (n == 2 || n == 4) && x->size == 4 && !x->local &&
-                (x->address.rep == T1_V || x->address.stride);
+    unsigned used = 0;
     for (unsigned k = 0; k < n; k++)
-        good &= data[k].kind != PTX_O_REG || register_size(e, &data[k]) == 4;
-    return good;
-}
-
-static void move_rows(struct t1_emit *e, struct access *x, const struct ptx_opnd *data, const int32_t *value,
-                      const struct t1_arg *v, unsigned n, bool is_store)
-{
-    const char *row = x->address.rep == T1_U ? follow_one_another(e, x, n) : NULL; /* asking others gains nothing */
-    t1_put(e, "{\npu32 r[%u]%s", n * e->np, is_store ? " = {" : ";\n");
-    for (unsigned k = 0; is_store && k < n; k++)
-        for (unsigned j = 0; j < e->np; j++)
-            t1_put(e, "%s%s", t1_piece(e, &v[k], j), k + 1 == n && j + 1 == e->np ? "};\n" : ", ");
-    if (row)
-        t1_put(e, "if (T1_LIKELY(%s)) t1_row_%s%u(%s%s%s);\nelse {\n", row, is_store ? "put" : "get", n,
-               is_store ? "" : "r, ", start_of_row(e, x), is_store ? ", r" : "");
-    t1_pointers(e, "p", &x->address, x->shared, x->imm, !is_store);
-    if (is_store)
-        t1_put(e, "t1_put%u((uint8_t *const *)p, r, %s);\n", n, e->mask);
-    else
-        t1_put(e, "t1_get%u(r, (const uint8_t *const *)p);\n", n);
-    if (row)
-        t1_put(e, "}\n");
-    for (unsigned k = 0; !is_store && k < n; k++) {
-        if (data[k].kind != PTX_O_REG || !e->value[value[k]].used)
-            continue;
-        for (unsigned j = 0; j < e->np; j++)
-            t1_def_piece(e, value[k], j, t1_str(e, "r[%u]", k * e->np + j));
-        t1_def_done(e, value[k]);
-    }
-    t1_put(e, "}\n");
+        used |= (unsigned)(data[k].kind == PTX_O_REG && e->value[value[k]].used) << k;
+    return used;
 }
 
 static const struct ptx_var *kernel_parameter(struct t1_emit *e, const struct ptx_opnd *o)
@@ -420,7 +360,7 @@ static const struct ptx_var *kernel_parameter(struct t1_emit *e, const struct pt
 }
 
 /* An offset in local memory as a flat address, or back. */
-static struct t1_arg in_local(struct t1_emit *e, const struct t1_arg *a, char sign)
+struct t1_arg t1_in_local(struct t1_emit *e, const struct t1_arg *a, char sign)
 {
     struct t1_arg base = t1_local_base(e), sum = {.kind = T1_K_64, .rep = T1_V};
     sum.v = t1_str(e, "t%u", e->temps++);
@@ -437,7 +377,7 @@ static void access(struct t1_emit *e, bool is_store)
     const struct ptx_opnd *o = &in->src[0], *data = is_store ? &in->src[1] : &in->dst[0];
     const int32_t *value = is_store ? &e->f->instr_src[e->at][1] : &e->f->instr_dst[e->at][0];
     unsigned n = 1;
-    struct access x = {.shared = in->space == PTX_SP_SHARED, .size = ptx_type_size(in->type[0])};
+    struct t1_access x = {.shared = in->space == PTX_SP_SHARED, .size = ptx_type_size(in->type[0])};
     if (data->kind == PTX_O_VEC) {
         n = data->n;
         value = &e->f->opnd_value[data->first];
@@ -472,7 +412,7 @@ static void access(struct t1_emit *e, bool is_store)
         x.has_index = x.has_gather = false;
         x.local = t1_same_for_all(&x.address) && !ordered;
         if (!x.local)
-            x.address = in_local(e, &x.address, '+');
+            x.address = t1_in_local(e, &x.address, '+');
     }
     t1_aligned(e, &x.address, x.has_index ? &x.gather : NULL, o->reg >= 0 ? e->f->instr_src[e->at][0] : -1, x.imm,
                x.size * n);
@@ -489,28 +429,25 @@ static void access(struct t1_emit *e, bool is_store)
         struct t1_arg v[8];
         for (unsigned k = 0; is_store && k < n; k++)
             v[k] = t1_source(e, &data[k], value[k], x.size == 8 ? T1_K_64 : T1_K_32);
-        const bool rows = !ordered && as_rows(e, &x, data, n);
-        if (!is_store && !ordered && !local && !parameter && !x.shared && n == 1)
-            x.words = t1_together(e, &x.address, e->f->instr_src[e->at][0], x.imm, &x.byte);
-        if (rows)
-            move_rows(e, &x, data, value, v, n, is_store);
         x.wide = x.size == 8;
         x.t = type_name(e, in, is_store, &data[0]);
-        x.n = n;
-        if (e->isa == T1_AVX512 && !ordered && !local && (x.size == 4 ? n == 2 || n == 4 : x.size == 8 && n == 2))
-            x.row = follow_one_another(e, &x, n);
-        if (x.row && is_store)
-            store_vectors(e, &x, v);
-        for (; !rows && x.k < n; x.k++, x.imm += x.size) {
-            const unsigned k = x.k;
-            x.t = type_name(e, in, is_store, &data[k]);
-            if (is_store)
-                store(e, &x, &v[k]);
-            else if (data[k].kind == PTX_O_REG && e->value[value[k]].used)
-                load(e, &x, &data[k], value[k]);
+        if (!is_store && !ordered && !local && !parameter && !x.shared && n == 1)
+            x.words = t1_together(e, &x.address, e->f->instr_src[e->at][0], x.imm, &x.byte);
+        const bool whole = n > 1 && !ordered && (x.address.rep == T1_V || x.address.stride || x.local);
+        if (is_store) {
+            if (whole)
+                t1_store_vector(e, &x, v, n);
+            for (unsigned k = 0; !whole && k < n; k++, x.imm += x.size)
+                t1_store_element(e, &x, &v[k]);
+        } else {
+            if (whole)
+                x.words = t1_load_vector(e, &x, n, used_ones(e, data, value, n));
+            for (unsigned k = 0; k < n; k++, x.imm += x.size, x.byte += x.size) {
+                x.t = type_name(e, in, is_store, &data[k]);
+                if (data[k].kind == PTX_O_REG && e->value[value[k]].used)
+                    load(e, &x, &data[k], value[k]);
+            }
         }
-        if (x.row && is_store)
-            t1_put(e, "}\n");
     }
     if (ordered)
         t1_put(e, in->sem == PTX_SC ? "t1_fence();\n" : "T1_COMPILER_FENCE();\n");
@@ -525,7 +462,7 @@ static void convert_address(struct t1_emit *e)
         return;
     struct t1_arg a = t1_src(e, 0, e->value[v].kind);
     if (e->in->space == PTX_SP_LOCAL) {
-        a = in_local(e, &a, e->in->flags & PTX_F_TO ? '-' : '+');
+        a = t1_in_local(e, &a, e->in->flags & PTX_F_TO ? '-' : '+');
     } else if (e->in->space == PTX_SP_SHARED) {
         if (a.kind != T1_K_64)
             t1_fail(e, "generic addresses have 64 bits");

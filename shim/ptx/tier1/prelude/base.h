@@ -157,12 +157,19 @@ T1_INLINE pu64 t1_splat_u64(uint64_t x) { return x - (pu64){0}; }
 #else
 #define T1_SHUFFLE(V, I, a, b, ...) __builtin_shuffle((V)(a), (V)(b), (I){__VA_ARGS__})
 #endif
-#if T1_ISA == 1 /* within each half of 16 bytes, as the machine shuffles */
+#if T1_ISA == 1 /* within each 16 bytes, as the machine shuffles */
 #define T1_UNPACK_LO(a, b) T1_SHUFFLE(pu32, pu32, a, b, 0, 8, 1, 9, 4, 12, 5, 13)
 #define T1_UNPACK_HI(a, b) T1_SHUFFLE(pu32, pu32, a, b, 2, 10, 3, 11, 6, 14, 7, 15)
 #define T1_PAIRS_LO(a, b) (pu32) T1_SHUFFLE(pf64, pu64, a, b, 0, 4, 2, 6)
 #define T1_PAIRS_HI(a, b) (pu32) T1_SHUFFLE(pf64, pu64, a, b, 1, 5, 3, 7)
-/* z0 to z3: the transposition of 4 x 4 words in each half. */
+#elif T1_ISA == 2
+#define T1_UNPACK_LO(a, b) T1_SHUFFLE(pu32, pu32, a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define T1_UNPACK_HI(a, b) T1_SHUFFLE(pu32, pu32, a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+#define T1_PAIRS_LO(a, b) (pu32) T1_SHUFFLE(pf64, pu64, a, b, 0, 8, 2, 10, 4, 12, 6, 14)
+#define T1_PAIRS_HI(a, b) (pu32) T1_SHUFFLE(pf64, pu64, a, b, 1, 9, 3, 11, 5, 13, 7, 15)
+#endif
+#if T1_ISA
+/* z0 to z3: the transposition of 4 x 4 words in each 16 bytes of a row. */
 #define T1_TRANSPOSE(x0, x1, x2, x3) \
     const pu32 y0 = T1_UNPACK_LO(x0, x1), y1 = T1_UNPACK_HI(x0, x1), y2 = T1_UNPACK_LO(x2, x3), \
                y3 = T1_UNPACK_HI(x2, x3), z0 = T1_PAIRS_LO(y0, y2), z1 = T1_PAIRS_HI(y0, y2), \

@@ -1,5 +1,5 @@
-/* Tier 1's prelude: members of structures and vectors of two or four words, one a lane, by whole rows of memory and
- * permutes in registers. */
+/* Tier 1's prelude: members of structures and vectors of two or four words that follow one another, one a lane, by
+ * whole rows of memory and permutes in registers. */
 /* Members of small structures, one a thread: whole vectors and permutes, several times as fast as a
  * gather (with a stride of 32 it costs more registers than it is worth). Nothing behind the last
  * lane's element is read. */
@@ -86,27 +86,7 @@ T1_INLINE void t1_row4_put_u32(uint8_t *p, uint32_t j, pu32 x, pu32 y, pu32 z, p
 #endif
 
 #if T1_ISA == 1
-/* Two or four words of each lane: whole rows move, and are transposed in registers. Element k of piece j is v[4 k + j].
- * Lanes that store to one address: the last one stays. */
-#define T1_JOIN_ROWS(l) t1_join_u32(*(const ph32_m *)p[l], *(const ph32_m *)p[(l) + 4])
-static __attribute__((noinline, unused)) void t1_get4(pu32 *v, const uint8_t *const *p)
-{
-    for (int j = 0; j < 4; j++, v++, p += 8) {
-        T1_TRANSPOSE(T1_JOIN_ROWS(0), T1_JOIN_ROWS(1), T1_JOIN_ROWS(2), T1_JOIN_ROWS(3))
-        v[0] = z0, v[4] = z1, v[8] = z2, v[12] = z3;
-    }
-}
-#define T1_WORDS_AT(l) *(const t1_u64 *)p[l]
-static __attribute__((noinline, unused)) void t1_get2(pu32 *v, const uint8_t *const *p)
-{
-    for (int j = 0; j < 4; j++, v++, p += 8) {
-        const pu64 a = {T1_WORDS_AT(0), T1_WORDS_AT(1), T1_WORDS_AT(4), T1_WORDS_AT(5)};
-        const pu64 b = {T1_WORDS_AT(2), T1_WORDS_AT(3), T1_WORDS_AT(6), T1_WORDS_AT(7)};
-        v[0] = (pu32)T1_SHUFFLE(pf32, pu32, a, b, 0, 2, 8, 10, 4, 6, 12, 14);
-        v[4] = (pu32)T1_SHUFFLE(pf32, pu32, a, b, 1, 3, 9, 11, 5, 7, 13, 15);
-    }
-}
-/* The same where the lanes' words follow one another. */
+/* Two or four words of each lane that follow one another. Element k of piece j is v[4 k + j]. */
 #define T1_ROWS_AT(l) *(const ph32_m *)(p + 16 * (l))
 static __attribute__((noinline, unused)) void t1_row_get4(pu32 *v, const uint8_t *p)
 {
@@ -140,31 +120,6 @@ static __attribute__((noinline, unused)) void t1_row_put2(uint8_t *p, const pu32
         const pu32 a = T1_UNPACK_LO(v[0], v[4]), b = T1_UNPACK_HI(v[0], v[4]);
         t1_store_u32(p, t1_join_u32(t1_half0(a), t1_half0(b)));
         t1_store_u32(p + 32, t1_join_u32(t1_half1(a), t1_half1(b)));
-    }
-}
-static __attribute__((noinline, unused)) void t1_put4(uint8_t *const *p, const pu32 *v, uint32_t m)
-{
-    for (int j = 0; j < 4; j++, v++, p += 8, m >>= 8) {
-        T1_TRANSPOSE(v[0], v[4], v[8], v[12])
-        if (T1_LIKELY((m & 255) == 255)) {
-            *(ph32_m *)p[0] = t1_half0(z0), *(ph32_m *)p[1] = t1_half0(z1);
-            *(ph32_m *)p[2] = t1_half0(z2), *(ph32_m *)p[3] = t1_half0(z3);
-            *(ph32_m *)p[4] = t1_half1(z0), *(ph32_m *)p[5] = t1_half1(z1);
-            *(ph32_m *)p[6] = t1_half1(z2), *(ph32_m *)p[7] = t1_half1(z3);
-        } else {
-            const pu32 z[4] = {z0, z1, z2, z3};
-            T1_FOR_LANES(l, m & 255)
-            *(ph32_m *)p[l] = l < 4 ? t1_half0(z[l]) : t1_half1(z[l - 4]);
-        }
-    }
-}
-static __attribute__((noinline, unused)) void t1_put2(uint8_t *const *p, const pu32 *v, uint32_t m)
-{
-    for (int j = 0; j < 4; j++, v++, p += 8, m >>= 8) {
-        const pu64 a = (pu64)T1_UNPACK_LO(v[0], v[4]), b = (pu64)T1_UNPACK_HI(v[0], v[4]);
-        const uint64_t w[8] = {a[0], a[1], b[0], b[1], a[2], a[3], b[2], b[3]};
-        T1_FOR_LANES(l, m & 255)
-        *(t1_u64 *)p[l] = w[l];
     }
 }
 #endif

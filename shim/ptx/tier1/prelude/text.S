@@ -8,6 +8,7 @@ t1_prelude_text:
         .incbin "shim/ptx/tier1/prelude/base.h"
         .incbin "shim/ptx/tier1/prelude/memory.h"
         .incbin "shim/ptx/tier1/prelude/rows.h"
+        .incbin "shim/ptx/tier1/prelude/vectors.h"
         .incbin "shim/ptx/tier1/prelude/block.h"
         .incbin "shim/ptx/tier1/prelude/places.h"
         .incbin "shim/ptx/tier1/prelude/lanes.h"
