@@ -290,8 +290,14 @@ static void go_on(struct member *m)
             out[n++] = k;
         else
             w.member[w.n++] = k;
-    while (m->home == m->victim_home)
-        nap(1); /* for its end */
+    if (m->home == m->victim_home) { /* the others may have aborted before it came to that */
+        nap(0.1);
+        if (r->kind == KILLED)
+            kill(getpid(), SIGKILL);
+        _exit(0);
+    }
+    for (int k = 1; k < SLOTS; k++) /* others may be in a call there, and not know yet */
+        end(r, &r->slot[k], true);
     if (!r->slot[0].comm)
         return;
     const double since = seconds();
