@@ -39,6 +39,7 @@ struct mccl_wire { /* under its lock, as everything here */
     ucp_address_t *address;
     size_t bytes;
     int descriptor, nranks, rank;
+    int spare;              /* descriptor: given up before UCX closes ways, for which it needs one; or -1 */
     bool owes, ending;      /* owes: something is to be sent when UCX has returned */
     _Atomic unsigned moves; /* how often something moved */
     bool known;             /* others have the address: they may be making ways to here */
@@ -53,8 +54,9 @@ struct mccl_wire { /* under its lock, as everything here */
 /* wire.c. The way to a peer, made when it is first needed. */
 ucs_status_t mccl_way_reach(struct mccl_wire *w, int peer);
 
-/* worker.c. What UCX has of the wire. */
+/* worker.c. What UCX has of the wire; before it closes anything of that. */
 void mccl_worker_end(struct mccl_wire *w);
+void mccl_worker_ends(struct mccl_wire *w);
 
 /* message.c. A part of a flight is over: part 0 or, of a long message, the rest, part 1. */
 enum { WHOLE = 1, REST = 2 };

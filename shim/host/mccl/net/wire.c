@@ -209,6 +209,7 @@ static void close_ways(struct mccl_wire *w, bool force)
     int64_t end = now_ms() + 500;
     ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0};
     void **closing = calloc((size_t)w->nranks, sizeof *closing);
+    mccl_worker_ends(w);
     for (int i = 0; i < w->nranks; i++) {
         while (w->peer[i].nlost)
             close_lost(w->peer[i].lost[--w->peer[i].nlost]);

@@ -74,8 +74,18 @@ static ucs_status_t begin(struct mccl_wire *w, const char *transports)
     return s;
 }
 
+/* When its last way over a device is closed, UCX 1.13 opens that device once more to ask it something, and ends the
+ * process where it gets no descriptor (ucp_worker_set_am_handlers). */
+void mccl_worker_ends(struct mccl_wire *w)
+{
+    if (w->spare >= 0)
+        close(w->spare);
+    w->spare = -1;
+}
+
 void mccl_worker_end(struct mccl_wire *w)
 {
+    mccl_worker_ends(w);
     if (w->address)
         mccl_ucx.ucp_worker_release_address(w->worker, w->address);
     if (w->worker)
@@ -114,6 +124,7 @@ struct mccl_wire *mccl_wire_open(int nranks, int rank, char *text, size_t size)
     pthread_mutex_init(&w->lock, NULL);
     w->nranks = nranks;
     w->rank = rank;
+    w->spare = -1;
     w->last = &w->flights;
     for (unsigned k = 0; k < NOTES; k++)
         w->notes[k] = (struct note_header){k, rank, 0};
@@ -130,8 +141,10 @@ struct mccl_wire *mccl_wire_open(int nranks, int rank, char *text, size_t size)
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_mutex_unlock(&one_at_a_time);
-    if (!s && w->bytes <= MCCL_ADDRESS_MAX)
+    if (!s && w->bytes <= MCCL_ADDRESS_MAX) {
+        w->spare = fcntl(w->descriptor, F_DUPFD_CLOEXEC, 0);
         return w;
+    }
     snprintf(text, size, "UCX: %s", s ? mccl_wire_error(s) : "too many devices for an address of 16 KiB");
     mccl_wire_close(w);
     return NULL;
