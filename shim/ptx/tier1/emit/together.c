@@ -56,6 +56,7 @@ static void fetch(struct t1_emit *e, const struct t1_arg *a, uint64_t imm, struc
 {
     const unsigned t = e->temps++;
     w->words = t1_str(e, "t%u", t);
+    t1_put(e, "t1_ahead_of(%s, %s, %u);\n", t1_piece(e, a, 0), t1_piece(e, a, 2 * e->np - 1), w->size);
     for (unsigned k = 0; k < e->np && w->size == 4; k++)
         t1_put(e, "const pu32 t%u_0_%u = t1_gather64_u32(T1_MASK32(%s, %u), %s + 0x%llxull, %s + 0x%llxull);\n", t, k,
                e->mask, k, t1_piece(e, a, 2 * k), (unsigned long long)imm, t1_piece(e, a, 2 * k + 1),

@@ -146,6 +146,14 @@ T1_INLINE void t1_prefetch(const char *p, int bytes)
  * alone from barrier to barrier, so its own loads are far apart and the CPU's prefetcher sees no
  * stream. */
 T1_INLINE void t1_ahead(const void *p, int bytes) { t1_prefetch((const char *)p + bytes, bytes); }
+/* The same of lanes that gather, if what the first and the last read lies close together. */
+#define t1_ahead_of(first, last, bytes) t1_ahead_of_((first)[0], (last)[T1_H - 1] + (bytes))
+T1_INLINE void t1_ahead_of_(uint64_t from, uint64_t to)
+{
+    if (to - from <= 512)
+        for (uint64_t k = 0; k < to - from; k += 64)
+            __builtin_prefetch((const char *)to + k);
+}
 
 /* The whole piece moves by plain loads and stores: masked ones stop the CPU from running ahead
  * (saxpy from memory takes three times as long). */
