@@ -271,6 +271,23 @@ static double a, b; /* alpha, beta */
 static union factor alpha, beta;
 static unsigned calls, done;
 
+/* Draws programs until so many calls are made as the command line says, or one is wrong. */
+static inline void draw_programs(int argc, char **argv, void (*one)(void))
+{
+    const unsigned wanted = argc > 1 ? (unsigned)atoi(argv[1]) : 1500;
+    MUST(cudnnCreate(&handle));
+    MUST(cudaStreamCreate(&streams[0]));
+    open_operands();
+    OK(cudnnDropoutGetStatesSize(handle, &state_size));
+    MUST(cudaMalloc(&drop_state, state_size));
+    while (calls < wanted && !check_failures)
+        one();
+    OK(cudaFree(drop_state));
+    close_operands();
+    OK(cudaStreamDestroy(streams[0]));
+    OK(cudnnDestroy(handle));
+}
+
 static inline int float_type(void)
 {
     static const int types[] = {F32, F64, F16, BF16};

@@ -30,18 +30,7 @@ static void one_program(void)
 
 int main(int argc, char **argv)
 {
-    const unsigned wanted = argc > 1 ? (unsigned)atoi(argv[1]) : 1500;
-    MUST(cudnnCreate(&handle));
-    MUST(cudaStreamCreate(&streams[0]));
-    open_operands();
-    OK(cudnnDropoutGetStatesSize(handle, &state_size));
-    MUST(cudaMalloc(&drop_state, state_size));
-    while (calls < wanted && !check_failures)
-        one_program();
+    draw_programs(argc, argv, one_program);
     EXPECT(done > calls * 3 / 4, "%u of %u calls were taken", done, calls);
-    OK(cudaFree(drop_state));
-    close_operands();
-    OK(cudaStreamDestroy(streams[0]));
-    OK(cudnnDestroy(handle));
     return check_end("drawn programs of layers");
 }
