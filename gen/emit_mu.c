@@ -15,6 +15,7 @@
     "#include \"abi/mudnn_graph.h\"\n" \
     "#include \"abi/mudnn_heads.h\"\n" \
     "#include \"abi/mufft.h\"\n" \
+    "#include \"abi/mupp.h\"\n" \
     "#include \"abi/murand.h\"\n" \
     "#include \"abi/musa.h\"\n" \
     "#include \"abi/musolver.h\"\n" \

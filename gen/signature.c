@@ -68,6 +68,7 @@ static const struct letter letters[] = {
     {"S20", "struct cumu_s20", "struct cumu_s20", NULL, 20, "BYTES"},
     {"S24", "struct cumu_s24", "struct cumu_s24", NULL, 24, "BYTES"},
     {"S32", "struct cumu_s32", "struct cumu_s32", NULL, 32, "BYTES"},
+    {"S48", "struct cumu_s48", "struct cumu_s48", NULL, 48, "BYTES"},
     {"S64", "struct cumu_s64", "struct cumu_s64", NULL, 64, "BYTES"},
     {"S128", "struct cumu_s128", "struct cumu_s128", NULL, 128, "BYTES"},
     {"F8", "struct cumu_f8", "struct cumu_f8", NULL, 8, "FLOAT"},

@@ -10,7 +10,7 @@ HOST_MTML  := $B/lib/cumu/host/libmtml.so.2
 SOBOL_SRC  := $(wildcard shim/sobol/*.c) shim/sobol/numbers.S
 # The maths libraries on the CPU: folder, soname, the well-kept libraries each stands on. One whose libraries
 # are not here is left out; the rest is built.
-MATHS      := mublas musolver mublaslt mufft murand musparse mudnn
+MATHS      := mublas musolver mublaslt mufft murand musparse mudnn mupp
 MATHS_SONAME_mublas := libmublas.so.1
 MATHS_ON_mublas     := -lopenblas
 MATHS_SONAME_musolver := libmusolver.so.1
@@ -28,6 +28,8 @@ MATHS_SONAME_musparse := libmusparse.so
 MATHS_ON_musparse   :=
 MATHS_SONAME_mudnn  := libmudnn.so.3
 MATHS_ON_mudnn      := -lopenblas -ldl
+MATHS_SONAME_mupp   := libmupp.so
+MATHS_ON_mupp       :=
 has_libs    = $(if $(1),$(shell echo 'int main(void){return 0;}' | $(CC) -x c - -o /dev/null $(1) 2>/dev/null && echo 1),1)
 HAVE_MATHS := $(foreach m,$(MATHS),$(if $(call has_libs,$(MATHS_ON_$m)),$m))
 HOST_MATHS := $(foreach m,$(HAVE_MATHS),$B/lib/cumu/host/$(MATHS_SONAME_$m))
@@ -140,7 +142,7 @@ $(sort $(foreach m,$(MATHS),$(call maths_obj,$m))): shim/shim.mk
 # Shadows are read lane by lane.
 $(patsubst %,$B/obj/ptx/tier0/%.o,race race_clock race_shared race_tensor race_event race_global race_page race_report race_visit tools watch) $B/obj/ptx/tier1/exec/race.o: OPT := $(if $(SAN),$(OPT),-O3 $(SYMBOLS))
 $B/obj/host/murand/%.o: OPT := $(if $(SAN),$(OPT),-O3 $(SYMBOLS)) -fno-math-errno -fno-trapping-math -ffp-contract=off
-$B/obj/host/musparse/%.o $B/obj/host/mudnn/%.o $B/obj/host/mublaslt/%.o: OPT := $(if $(SAN),$(OPT),-O3 $(SYMBOLS)) -fno-math-errno -fno-trapping-math
+$B/obj/host/musparse/%.o $B/obj/host/mupp/%.o $B/obj/host/mudnn/%.o $B/obj/host/mublaslt/%.o: OPT := $(if $(SAN),$(OPT),-O3 $(SYMBOLS)) -fno-math-errno -fno-trapping-math
 
 # Kernels race as they like: what they load and store is no concern of TSan's (by AVX-512 it is intrinsics, unseen).
 $B/obj/ptx/tier0/core_memory.o $B/obj/ptx/tier0/core_avx2.o: BASE := $(filter-out -fsanitize=thread,$(BASE))

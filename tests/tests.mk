@@ -231,7 +231,7 @@ check-asan:
 	+$QTIER1_EVERY=4 FLOW_COUNT=80 FLOW_LIGHT=1 FLOW_SEED=1001 \
 	  ASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(ASAN_MAKE) \
-	  SAN_MATHS="$(addprefix cu,dnn blas blaslt solver sparse sparselt file pti) snippets hazards maths nvjpeg" san-run
+	  SAN_MATHS="$(addprefix cu,dnn blas blaslt solver sparse sparselt file pti) snippets hazards maths nvjpeg npp" san-run
 # TSan of gcc 12 does not start where the kernel spreads addresses more widely than it knows.
 check-tsan:
 	+$Qmkdir -p $B/tsan && echo 'int main(void) { return 0; }' | $(CC) -fsanitize=thread -x c -o $B/tsan/starts - && \
@@ -377,7 +377,7 @@ endif
 # Snippets: the same files linked against the facades, and with every symbol looked up at run time.
 SNIP_SRC  := $(wildcard tests/snippets/*.c)
 SNIP_PROG := $B/tests/snippets/linked $B/tests/snippets/lookup $B/tests/snippets/lookup.so
-SNIP_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcuda.so.1 libnccl.so.2 libcublas.so.13 libcufft.so.12 libcufftw.so.12 libnvjpeg.so.13 libcufile.so.0 libcurand.so.10 libcusparse.so.12 libcusparseLt.so.0 libcusolver.so.12 libcusolverMg.so.12 libnvrtc.so.13 libnvJitLink.so.13 libcublasLt.so.13 libnvidia-ml.so.1 libcudnn.so.9 libnvtx3interop.so.1 libcupti.so.13)
+SNIP_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcuda.so.1 libnccl.so.2 libcublas.so.13 libcufft.so.12 libcufftw.so.12 libnvjpeg.so.13 libnppc.so.13 libcufile.so.0 libcurand.so.10 libcusparse.so.12 libcusparseLt.so.0 libcusolver.so.12 libcusolverMg.so.12 libnvrtc.so.13 libnvJitLink.so.13 libcublasLt.so.13 libnvidia-ml.so.1 libcudnn.so.9 libnvtx3interop.so.1 libcupti.so.13)
 check-programs: $(call of,snippets sdk,$(SNIP_PROG))
 $(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(GEN_HEADERS) $(SNIP_LINK) $(CORE_LIB)
 	@mkdir -p $(@D)

@@ -21,6 +21,9 @@ struct cumu_s24 {
 struct cumu_s32 {
     long at[4];
 };
+struct cumu_s48 {
+    long at[6];
+};
 struct cumu_s64 {
     long at[8];
 };

@@ -99,6 +99,7 @@ static const struct {
     {"libcufftw.", "fftw"},
     {"libcufile.", "cuFile"},
     {"libnvjpeg.", "nvjpeg"},
+    {"libnpp", "npp"},
     {"libnvshmem_host.", "nvshmem"},
     {"libcurand.", "curand"},
     {"libcusolver.", "cusolver"},

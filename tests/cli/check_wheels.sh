@@ -39,9 +39,9 @@ check "check does not find one outside of it" 2 'needs libaway\.so\.1, which is 
 # Machine code alone outweighs whatever else is wrong.
 objcopy -O binary -j .nv_fatbin --set-section-flags .nv_fatbin=alloc "$fix/sass_only" "$tmp/sass.fatbin"
 build sass '__asm__(".section .nv_fatbin,\"a\"\n.incbin \"'"$tmp"'/sass.fatbin\"\n.text");
-    int nppGetGpuNumSMs(void); int main(void) { return nppGetGpuNumSMs(); }' "$tmp/libnppc.so.12"
+    int nppiFilter(void); int main(void) { return nppiFilter(); }' "$tmp/libnppif.so.12"
 check "machine code only comes first in the verdict" 2 \
-    '^verdict +will not run: machine code \(SASS\) only: .*; needs libnppc\.so\.12' -- "$cumu" check "$tmp/sass"
+    '^verdict +will not run: machine code \(SASS\) only: .*; needs libnppif\.so\.12' -- "$cumu" check "$tmp/sass"
 
 # XLA and TensorFlow register their device code by trampolines that open the runtime.
 registers='__attribute__((section(".nvFatBinSegment"))) const unsigned segment[6] = {0x466243b1, 1};

@@ -36,10 +36,10 @@ check "check says what MUSA's functions are known by" 0 \
     "^evidence +libcurand\.so\.10: MUSA functions 1 seen in SDKs, 1 guessed; 1 cumu's own$" -- "$cumu" check "$tmp/random"
 check "check, tsv: what MUSA's functions are known by" 0 "$(printf '^evidence\tlibcurand.so.10\t1\t0\t1\t1$')" -- \
     "$cumu" check --format tsv "$tmp/random"
-build nppc 'int nppGetGpuNumSMs(void) { return 0; }' -shared -fPIC -Wl,-soname,libnppc.so.12
-mv "$tmp/nppc" "$tmp/libnppc.so.12"
-build wants 'int nppGetGpuNumSMs(void); int main(void) { return nppGetGpuNumSMs(); }' "$tmp/libnppc.so.12"
-check "check names a library that cumu lacks" 2 'libnppc\.so\.12, which cumu does not have' -- \
+build nppif 'int nppiFilter(void) { return 0; }' -shared -fPIC -Wl,-soname,libnppif.so.12
+mv "$tmp/nppif" "$tmp/libnppif.so.12"
+build wants 'int nppiFilter(void); int main(void) { return nppiFilter(); }' "$tmp/libnppif.so.12"
+check "check names a library that cumu lacks" 2 'libnppif\.so\.12, which cumu does not have' -- \
     "$cumu" check "$tmp/wants"
 . "$(dirname "$0")/check_wheels.sh"
 build stub 'int cudaGraphicsUnmapResources(int, void *, void *);

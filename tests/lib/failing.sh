@@ -4,7 +4,7 @@
 
 # The folders' programs for it.
 failing_cudnn="layers norms legacy heads fused vectors rnn pieces graph causal overrides drawn"
-failing_cupti=failing failing_cusparselt=structured failing_nvjpeg=damaged failing_cufile=wrong
+failing_cupti=failing failing_cusparselt=structured failing_nvjpeg=damaged failing_cufile=wrong failing_npp=wrong
 # Those of cuDNN's graphs for ../cudnn/hostile.h; under sanitizers the short ones.
 hostile_short="norms grouped"
 hostile_cudnn="$hostile_short drawn graph attention_backward vectors"

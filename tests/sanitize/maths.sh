@@ -62,6 +62,7 @@ maths)
     for other in libcufft.so.11 libcurand.so.10 libcusparse.so.12 libcusolver.so.11; do more="$more $lib/facade/$other"; done
     ;;
 cusparselt) more=$lib/facade/libcusparseLt.so.0 failing=$failing_cusparselt ;;
+npp) more=$lib/facade/libnppig.so.12 failing=$failing_npp ;;
 nvjpeg) more=$lib/facade/libnvjpeg.so.12 failing=$failing_nvjpeg ;;
 cufile) more=$lib/facade/libcufile.so.0 failing=$failing_cufile ;;
 cudnn) more=$lib/facade/libcudnn.so.9 failing=$failing_cudnn hostile=$hostile_short ;;
@@ -107,7 +108,7 @@ for name in $failing; do
     # shellcheck disable=SC2086  # flags
     $CC -std=gnu11 -O0 -g -w $san -I"$here" -I"$B/gen" -o "$tmp/failing" "$here/$name.c" "$here/../lib/fail_at.c" \
         "$lib/facade/libcudart.so.12" $more -Wl,--allow-shlib-undefined -ldl -lm
-    case $1 in cusparselt | nvjpeg | cufile) arguments=few ;; *) arguments='' ;; esac
+    case $1 in cusparselt | npp | nvjpeg | cufile) arguments=few ;; *) arguments='' ;; esac
     # shellcheck disable=SC2086  # none or one
     fail_allocations "$1/$name" 1 unreported "$tmp/failing" $arguments
 done

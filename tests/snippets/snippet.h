@@ -72,6 +72,7 @@ void snippet_cufft(void);
 void snippet_cufftw(void);
 void snippet_cufile(void);
 void snippet_nvjpeg(void);
+void snippet_npp(void);
 void snippet_cublas_more(void);
 void snippet_cublas_plain(void);
 void snippet_curand(void);
