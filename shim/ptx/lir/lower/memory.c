@@ -189,11 +189,12 @@ static void lower_access(struct lir_lower *l, const struct ptx_instr *i, bool st
     for (unsigned first = 0; first < n; first += step) {
         uint32_t row[4] = {0};
         unsigned width = data_width(l, &data[first], i->type[0]);
-        for (unsigned k = 0; k < step; k++) {
+        for (unsigned k = 0; k < step; k++)
+            if (data[first + k].kind == PTX_O_REG)
+                width = data_width(l, &data[first + k], i->type[0]);
+        for (unsigned k = 0; k < step; k++) { /* numbers beside registers have rows as wide as theirs */
             const struct ptx_opnd *o = &data[first + k];
-            row[k] = store ? lir_source(l, o, lir_class_of(i->type[0])) : lir_dest(l, o);
-            if (o->kind == PTX_O_REG)
-                width = data_width(l, o, i->type[0]);
+            row[k] = store ? lir_source(l, o, width == 2 ? LIR_CLASS_64 : lir_class_of(i->type[0])) : lir_dest(l, o);
         }
         struct lir_insn *o = lir_emit(l, pick_op(log2, width, step, &p, ordering(i), store));
         o->a = p.row;

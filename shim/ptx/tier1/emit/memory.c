@@ -307,36 +307,41 @@ void t1_store_element(struct t1_emit *e, const struct t1_access *x, const struct
     }
 }
 
-/* Status words that other threads read must move in one piece: 16 bytes a lane at once. */
+/* Status words that other threads read must move in one piece: a lane's vector at once, of up to 16 bytes. */
 static void whole_words(struct t1_emit *e, struct t1_access *x, const struct ptx_opnd *data, const int32_t *value,
                         unsigned n, bool is_store)
 {
-    unsigned bytes = n * x->size;
-    bool wide = x->size == 8;
-    const char *type = wide ? "uint64_t" : "uint32_t";
-    if (bytes > 16 || x->size < 4)
+    const unsigned bytes = n * x->size, bits = 8 * x->size;
+    const bool sign = e->in->type[0] >= PTX_S8 && e->in->type[0] <= PTX_S64;
+    if (bytes > 16)
         t1_fail(e, "ordered access of this size is not supported");
     t1_put(e, "{\n");
-    const char *lane[4];
+    const char *lane[8];
     for (unsigned k = 0; k < n; k++)
         if (is_store) {
-            struct t1_arg v = t1_source(e, &data[k], value[k], wide ? T1_K_64 : T1_K_32);
+            struct t1_arg v = t1_source(e, &data[k], value[k], x->size == 8 ? T1_K_64 : T1_K_32);
             lane[k] = t1_lane(e, &v);
         } else {
             lane[k] = t1_str(e, "t%u", e->temps++);
-            t1_put(e, "%s %s[32] = {0};\n", type, lane[k]);
+            t1_put(e, "%s %s[32] = {0};\n", register_size(e, &data[k]) == 8 ? "uint64_t" : "uint32_t", lane[k]);
         }
     const char *p = t1_lane_pointer(e, &x->address, x->shared, x->imm);
-    t1_put(e, "T1_FOR_LANES(l, %s) {\n%s w[%u] __attribute__((aligned(16)));\n", e->mask, type, n);
+    t1_put(e, "T1_FOR_LANES(l, %s) {\nuint%u_t w[%u] __attribute__((aligned(16)));\n", e->mask, bits, n);
     if (is_store) {
         for (unsigned k = 0; k < n; k++)
-            t1_put(e, "w[%u] = %s;\n", k, lane[k]);
+            t1_put(e, "w[%u] = (uint%u_t)%s;\n", k, bits, lane[k]);
         t1_put(e, "t1_stv_%u(%s, w);\n}\n}\n", bytes, p);
         return;
     }
     t1_put(e, "t1_ldv_%u(%s, w);\n", bytes, p);
-    for (unsigned k = 0; k < n; k++)
-        t1_put(e, "%s[l] = w[%u];\n", lane[k], k);
+    for (unsigned k = 0; k < n; k++) {
+        const unsigned size = register_size(e, &data[k]); /* 8 and 16 bits lie in 32, those above them zero */
+        t1_put(e, "%s[l] = (uint%u_t)(%sint%u_t)w[%u];\n", lane[k],
+               size == 8   ? 64
+               : size == 4 ? 32
+                           : 16,
+               sign ? "" : "u", bits, k);
+    }
     t1_put(e, "}\n");
     for (unsigned k = 0; k < n; k++)
         if (data[k].kind == PTX_O_REG && e->value[value[k]].used)

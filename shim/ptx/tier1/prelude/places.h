@@ -65,5 +65,9 @@ T1_INLINE void t1_stv_16(void *p, const void *from)
 {
     *(volatile t1_v16 *)p = *(const t1_v16 *)__builtin_assume_aligned(from, 16);
 }
-T1_INLINE void t1_ldv_8(const void *p, void *to) { *(t1_u64 *)to = *(const volatile uint64_t *)p; }
-T1_INLINE void t1_stv_8(void *p, const void *from) { *(volatile uint64_t *)p = *(const t1_u64 *)from; }
+#define T1_WHOLE(bytes, type, plain) \
+    T1_INLINE void t1_ldv_##bytes(const void *p, void *to) { *(plain *)to = *(const volatile type *)p; } \
+    T1_INLINE void t1_stv_##bytes(void *p, const void *from) { *(volatile type *)p = *(const plain *)from; }
+T1_WHOLE(2, uint16_t, t1_u16)
+T1_WHOLE(4, uint32_t, t1_u32)
+T1_WHOLE(8, uint64_t, t1_u64)
