@@ -8,6 +8,26 @@
 #include "abi/musa.h"
 #include "unit/unit.h"
 
+/* What the runtime made in a primary context outlives the release of who retained it and made it current (DALI
+ * destroys its streams in that order); of a context of the program's own it holds nothing. */
+static void test_release(void)
+{
+    MUcontext ctx = NULL, own = NULL;
+    musaStream_t s = NULL;
+    unsigned flags;
+    int active = 0;
+    void *p = NULL;
+    check(!muInit(0) && !muDevicePrimaryCtxRetain(&ctx, 2) && !muCtxSetCurrent(ctx) && !musaStreamCreate(&s) &&
+              !muDevicePrimaryCtxRelease(2),
+          "a stream in a context that the driver's user retained");
+    check(!musaStreamDestroy(s) && !muDevicePrimaryCtxGetState(2, &flags, &active) && active,
+          "is there after the release");
+    check(!muCtxCreate(&own, 0, 1) && !muDevicePrimaryCtxRetain(&ctx, 1) && !musaMalloc(&p, 64) && !musaFree(p) &&
+              !muDevicePrimaryCtxRelease(1) && !muDevicePrimaryCtxGetState(1, &flags, &active) && !active,
+          "another context's use holds no primary one");
+    check(!muCtxDestroy(own) && !muCtxSetCurrent(NULL), "and it goes");
+}
+
 static void *other_thread(void *unused)
 {
     int d = -1;
@@ -97,6 +117,7 @@ static void test_properties(void)
 int main(void)
 {
     setenv("CUMU_HOST_DEVICES", "3", 1);
+    test_release();
     test_choice();
     test_peers();
     test_properties();

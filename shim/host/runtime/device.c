@@ -17,7 +17,8 @@ static _Atomic unsigned resets;        /* a thread whose number is older binds i
 static _Thread_local struct {
     int device;
     bool chosen;
-    unsigned seen; /* resets */
+    unsigned seen;  /* resets */
+    MUcontext held; /* the last current one that was found to be ours, or none's primary */
 } mine;
 
 static void init(void)
@@ -60,14 +61,37 @@ static MUresult bind(int device)
     return muCtxSetCurrent(ctx);
 }
 
+/* Whoever made the primary context current, the runtime's objects lie in it: it has a reference of its own, so that it
+ * outlives the program's release. Of any other context nothing is held. */
+static __attribute__((noinline)) void hold(MUcontext ctx)
+{
+    MUdevice device;
+    unsigned flags;
+    int active = 0;
+    MUcontext its = NULL;
+    pthread_mutex_lock(&lock);
+    if (!muCtxGetDevice(&device) && device < MAX_DEVICES && !primary[device] &&
+        !muDevicePrimaryCtxGetState(device, &flags, &active) && active && !muDevicePrimaryCtxRetain(&its, device)) {
+        if (its == ctx)
+            primary[device] = its;
+        else
+            (void)muDevicePrimaryCtxRelease(device);
+    }
+    pthread_mutex_unlock(&lock);
+    mine.held = ctx;
+}
+
 MUresult rt_enter(void)
 {
     MUresult r = rt_init();
     if (r)
         return r;
     MUcontext ctx = NULL;
-    if (mine.seen == resets && !muCtxGetCurrent(&ctx) && ctx)
+    if (mine.seen == resets && !muCtxGetCurrent(&ctx) && ctx) {
+        if (ctx != mine.held)
+            hold(ctx);
         return MUSA_SUCCESS;
+    }
     return bind(my_device());
 }
 
