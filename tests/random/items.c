@@ -5,25 +5,33 @@
 
 /* ---- memory ---- */
 
-/* Element types by what register holds them. */
+/* Element types by what register holds them, which may be wider. */
 static const struct {
     const char *type;
     unsigned size, pool;
-    bool vector;
-} elements[] = {{"u8", 1, POOL_SHORT, 0},  {"s8", 1, POOL_INT, 0},    {"u8", 1, POOL_INT, 0},
-                {"u16", 2, POOL_SHORT, 1}, {"s16", 2, POOL_INT, 0},   {"u16", 2, POOL_WIDE, 0},
-                {"s32", 4, POOL_WIDE, 0},  {"u32", 4, POOL_INT, 1},   {"b32", 4, POOL_INT, 1},
-                {"b64", 8, POOL_WIDE, 1},  {"f32", 4, POOL_F32, 1},   {"f64", 8, POOL_F64, 1},
-                {"u32", 4, POOL_INT, 1},   {"b16", 2, POOL_SHORT, 1}, {"u32", 4, POOL_UNIFORM, 0}};
-enum { NELEMENTS = 14 }; /* the last one is for uniform places */
+} elements[] = {{"u8", 1, POOL_SHORT}, {"s8", 1, POOL_SHORT}, {"s8", 1, POOL_INT},     {"u8", 1, POOL_INT},
+                {"b8", 1, POOL_WIDE},  {"s8", 1, POOL_WIDE},  {"u16", 2, POOL_SHORT},  {"b16", 2, POOL_SHORT},
+                {"s16", 2, POOL_INT},  {"u16", 2, POOL_INT},  {"s16", 2, POOL_WIDE},   {"u16", 2, POOL_WIDE},
+                {"s32", 4, POOL_WIDE}, {"u32", 4, POOL_WIDE}, {"u32", 4, POOL_INT},    {"b32", 4, POOL_INT},
+                {"s32", 4, POOL_INT},  {"u32", 4, POOL_INT},  {"b64", 8, POOL_WIDE},   {"s64", 8, POOL_WIDE},
+                {"f32", 4, POOL_F32},  {"f64", 8, POOL_F64},  {"u32", 4, POOL_UNIFORM}};
+enum { NELEMENTS = sizeof elements / sizeof *elements - 1 }; /* the last one is for uniform places */
 
-static void data(unsigned pool, unsigned count)
+/* What is stored may hold numbers; what is loaded leaves out some elements of a vector, never all. */
+static void data(unsigned pool, unsigned count, bool store)
 {
     unsigned first = any(pool);
     if (count > 1)
         say("{");
-    for (unsigned k = 0; k < count; k++)
-        say("%s%%%s%u", k ? ", " : "", pools[pool].name, (first + k) % pools[pool].n);
+    for (unsigned k = 0; k < count; k++) {
+        say("%s", k ? ", " : "");
+        if (store && rnd(6) == 0)
+            say("%d", (int)rnd(256) - 128);
+        else if (!store && k != first % count && rnd(8) == 0)
+            say("_");
+        else
+            say("%%%s%u", pools[pool].name, (first + k) % pools[pool].n);
+    }
     if (count > 1)
         say("}");
 }
@@ -50,13 +58,11 @@ static void guard(void)
 void memory(bool uniform)
 {
     static const char *const loads[] = {"ld.global", "ld.global.nc", "ld.const", "ld", "ld.volatile.global"};
+    static const char *const orders[] = {".volatile", ".relaxed.cta", ".relaxed.gpu", ".relaxed.sys"};
     unsigned e = rnd(uniform ? NELEMENTS + 1 : NELEMENTS), pool = elements[e].pool;
-    unsigned count = elements[e].vector ? 1u << rnd(elements[e].size == 8 ? 2 : 3) : 1;
+    unsigned count = 1u << rnd(elements[e].size == 8 ? 2 : 3);
     unsigned bytes = elements[e].size * count, what = rnd(8);
-    bool two_pools = count > 1 && pools[pool].n < count; /* a register twice would be undefined */
     char vec[16] = "";
-    if (two_pools)
-        count = 1, bytes = elements[e].size;
     if (count > 1)
         snprintf(vec, sizeof vec, ".v%u", count);
     if (pool == POOL_UNIFORM) { /* the address too is the block's */
@@ -64,12 +70,12 @@ void memory(bool uniform)
             "ld.global.u32 %%u%u, [%%w0];\n",
             any(POOL_UNIFORM), any(POOL_UNIFORM));
     } else if (what < 4) { /* read-only */
-        unsigned space = rnd(elements[e].size < 4 && !may(GEN_ODD) ? 4 : 5);
+        unsigned space = rnd(5);
         offset(space == 2 ? 256 : 16384, bytes);
         say("cvt.u64.u32 %%w0, %%t0;\nadd.s64 %%w0, %%w0, %s;\n", space == 2 ? "%btab" : "%bin");
         guard();
         say("%s%s.%s ", loads[space], vec, elements[e].type);
-        data(pool, count);
+        data(pool, count, false);
         say(", [%%w0];\n");
     } else { /* a thread's own */
         static const char *const base[] = {"%bown", "%bloc"};
@@ -89,22 +95,23 @@ void memory(bool uniform)
             snprintf(where, sizeof where, "[%%w0]");
         }
         const char *name = space == 0 ? rnd(2) ? ".global" : "" : space == 1 ? ".local" : ".shared";
+        const char *order = space == 1 || rnd(3) ? "" : orders[rnd(4)];
         /* what loads read as floats may have been stored as integers but never the other way round
          */
         if (store && (pool == POOL_F32 || pool == POOL_F64))
             pool = pool == POOL_F32 ? POOL_INT : POOL_WIDE;
         guard();
         if (store) {
-            say("st%s%s.%s %s, ", name, vec,
+            say("st%s%s%s.%s %s, ", order, name, vec,
                 pool == elements[e].pool ? elements[e].type
                 : bytes / count == 4     ? "b32"
                                          : "b64",
                 where);
-            data(pool, count);
+            data(pool, count, true);
             say(";\n");
         } else {
-            say("ld%s%s.%s ", name, vec, elements[e].type);
-            data(pool, count);
+            say("ld%s%s%s.%s ", order, name, vec, elements[e].type);
+            data(pool, count, false);
             say(", %s;\n", where);
         }
     }

@@ -57,7 +57,7 @@ enum {
     GEN_CALLS = 8,
     GEN_ATOMICS = 16,
     GEN_ODD = 32,  /* what tier 1 refuses: irreducible loops, branch tables, recursion,
-                   * parameters in registers, narrow volatile vectors */
+                   * parameters in registers */
     GEN_SMALL = 64 /* quickly compiled */
 };
 struct program {
