@@ -92,7 +92,7 @@ int main(void)
             free(name[j]);
         static const char kernel[] =
             "#define T1_NAME name\nstruct t1_args { int none; };\n"
-            "static struct t1_args t1_args_of(const uint8_t *p) { (void)p; return (struct t1_args){0}; }\n"
+            "static void t1_args_of(struct t1_args *a, const uint8_t *p) { (void)p; a->none = 0; }\n"
             "T1_KERNEL kernel(struct t1_block *b, const struct t1_block *g, const struct t1_args *a, uint32_t w, "
             "uint32_t live) { t1_bar(b, 0, live); }\nT1_MAIN(kernel)\n";
         for (parts = 1; parts >= 0; parts--) {

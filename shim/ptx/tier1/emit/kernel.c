@@ -84,11 +84,12 @@ static void put_params(struct t1_emit *e)
     for (uint32_t k = 0; k < e->nparam; k++)
         t1_put(e, "%s %s_%u;\n", strcmp(e->param[k].t, "u64") ? "uint32_t" : "uint64_t", e->param[k].t,
                e->param[k].offset);
-    t1_put(e, "};\nT1_INLINE struct t1_args t1_args_of(const uint8_t *params)\n{\nstruct t1_args a;\n");
+    /* in place: of a struct that it returns gcc makes a second copy, which waits for the first one's stores */
+    t1_put(e, "};\nT1_INLINE void t1_args_of(struct t1_args *a, const uint8_t *params)\n{\n(void)a, (void)params;\n");
     for (uint32_t k = 0; k < e->nparam; k++)
-        t1_put(e, "a.%s_%u = t1_ld_%s(params + %uu);\n", e->param[k].t, e->param[k].offset, e->param[k].t,
+        t1_put(e, "a->%s_%u = t1_ld_%s(params + %uu);\n", e->param[k].t, e->param[k].offset, e->param[k].t,
                e->param[k].offset);
-    t1_put(e, "return a;\n}\n");
+    t1_put(e, "}\n");
 }
 
 static void analyse(struct t1_emit *e, struct ptx_func *f, const struct ptx_shape *shape)

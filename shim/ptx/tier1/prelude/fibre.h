@@ -315,11 +315,13 @@ static __attribute__((noinline, unused)) void t1_rest(struct t1_block *b)
         if (!(T1_WATCHED & T1_RACED) && T1_UNLIKELY((++rounds & ((turn)-1)) == 0)) \
             t1_rest(b); \
     } while (0)
-/* last: the address of the round before */
+/* last: the address of the round before, 0 in the first, which takes the block's warps to read side by side: where
+ * they make but two rounds (ggml's rows), half of what is read would else be asked for by nobody. */
 #define T1_AHEAD_IN_LOOP(p, bytes, last, turn) \
     do { \
         const uint64_t at_ = (uint64_t)(p); \
-        t1_ahead((const void *)(at_ - (bytes) + (turn) * (at_ - last)), bytes); \
+        const uint64_t by_ = last ? at_ - last : (uint64_t)(bytes)*g->nwarps; \
+        t1_ahead((const void *)(at_ - (bytes) + (turn)*by_), bytes); \
         last = at_; \
     } while (0)
 #else
@@ -361,7 +363,8 @@ T1_INLINE void t1_next_block(struct t1_block *b)
     { \
         struct t1_block *b = self->block; \
         (void)from; \
-        const struct t1_args args = t1_args_of(b->params); \
+        struct t1_args args; \
+        t1_args_of(&args, b->params); \
         kernel(b, b, &args, self->warp, t1_lanes_of(b, self->warp)); \
         struct t1_ring *r = self->ring; \
         if (T1_CLUSTERS) \
@@ -396,7 +399,8 @@ T1_INLINE void t1_next_block(struct t1_block *b)
         b->current = &fibre[0]; \
         if (n == 1) { /* on the caller's stack */ \
             fibre[0] = (struct t1_fibre){.next = fibre, .prev = fibre, .ring = &ring, .block = b}; \
-            const struct t1_args args = t1_args_of(b->params); \
+            struct t1_args args; \
+            t1_args_of(&args, b->params); \
             kernel(b, b, &args, 0, t1_lanes_of(b, 0)); \
             if (T1_CLUSTERS) \
                 t1_cluster_leave(b, &fibre[0]); \
@@ -435,7 +439,8 @@ T1_INLINE void t1_next_block(struct t1_block *b)
     { \
         b->current = (struct t1_fibre *)0; \
         struct t1_block g = *b; \
-        const struct t1_args args = t1_args_of(b->params); \
+        struct t1_args args; \
+        t1_args_of(&args, b->params); \
         for (;;) { \
             for (uint32_t w = 0; w < g.nwarps; w++) \
                 kernel(b, &g, &args, w, t1_lanes_of(&g, w)); \

@@ -137,8 +137,9 @@ T1_INLINE void t1_prefetch(const char *p, int bytes)
 #define T1_AHEAD_ROUND(p, bytes, last) \
     do { \
         const uint64_t at_ = (uint64_t)(p); \
-        t1_prefetch((const char *)(2 * at_ - last), bytes); \
-        __builtin_prefetch((const char *)(2 * at_ - last) + (bytes)-1); \
+        const char *next_ = (const char *)(last ? 2 * at_ - last : at_); \
+        t1_prefetch(next_, bytes); \
+        __builtin_prefetch(next_ + (bytes)-1); \
         last = at_; \
     } while (0)
 
