@@ -392,6 +392,19 @@ static void sums_in_place(void)
     check(has(apart, T1_SHAPE_LINEAR, "exec(") && !has(apart, T1_SHAPE_LINEAR, "frame_"), "not where lanes part");
 }
 
+/* Of lanes that may differ, numbers: 0 times one of them, what remains of it by 1. */
+static const char by_chance[] = KERNEL(
+    "mad.lo.s32 %r3, %r1, 0, %r50; rem.u32 %r4, %r1, 1; mul.lo.u32 %r5, %r4, %r50; shl.b32 %r6, %r50, %r4;\n"
+    "add.u32 %r7, %r3, %r5; add.u32 %r7, %r7, %r6; and.b32 %r8, %r50, %r4; sub.u32 %r7, %r7, %r8;\n" STORE("%r7"));
+static uint32_t by_chance_want(uint32_t i) { return i / 64 * 2; }
+
+static void numbers_by_chance(void)
+{
+    expect("numbers by chance", by_chance, 3, 64, by_chance_want);
+    for (unsigned s = T1_SHAPE_LINEAR; s <= T1_SHAPE_ANY; s++)
+        chosen(by_chance, (enum t1_shape)s, "T1_KERNEL");
+}
+
 static int all(void)
 {
     comparisons();
@@ -404,6 +417,7 @@ static int all(void)
     many_blocks();
     selections();
     shared_memory();
+    numbers_by_chance();
     return t0t_done();
 }
 

@@ -376,7 +376,11 @@ struct ptx_fact ptx_fact_apply(const struct ptx_instr *in, const struct ptx_fact
             wide[i] = in->flags & PTX_F_WIDE ? convert(&s[i], to, in->type[0]) : s[i];
         }
         r = product(&wide[0], &wide[1]);
-        return in->op == PTX_OP_MAD ? sum(&r, &s[2], false) : r;
+        if (in->op == PTX_OP_MUL)
+            return r;
+        if (wide[0].state == PTX_FACT_VARYING || wide[1].state == PTX_FACT_VARYING)
+            r.state = PTX_FACT_VARYING; /* 0 too: only results are known to be numbers, and this one's is computed */
+        return sum(&r, &s[2], false);
     case PTX_OP_SHL:
         if (ptx_fact_is_const(&s[1], &k) && k >= 0 && k < 8 * (int64_t)ptx_type_size(in->type[0]))
             return scale(&s[0], (int64_t)((uint64_t)1 << k));
