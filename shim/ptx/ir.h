@@ -410,6 +410,8 @@ void ptx_func_free(struct ptx_func *copy); /* NULL is fine */
 const char *ptx_op_name(unsigned op);
 const char *ptx_type_name(unsigned type);
 unsigned ptx_type_size(unsigned type); /* bytes; 0 for pred */
+/* An element that fills a wider register is extended by its sign. */
+static inline bool ptx_extends_sign(unsigned type) { return type >= PTX_S8 && type <= PTX_S64; }
 bool ptx_type_is_float(unsigned type);
 /* Variable of a symbol id; NULL for functions, prototypes and branch tables. */
 const struct ptx_var *ptx_symbol(const struct ptx_func *f, int32_t sym);

@@ -64,8 +64,6 @@ struct lir_place lir_resolve(struct lir_lower *l, const struct ptx_opnd *o, unsi
     return p;
 }
 
-static bool is_signed(unsigned type) { return type >= PTX_S8 && type <= PTX_S64; }
-
 static unsigned log2_size(unsigned type)
 {
     unsigned size = ptx_type_size(type);
@@ -116,7 +114,7 @@ static bool lower_param(struct lir_lower *l, const struct ptx_instr *i, const st
         o->d = row;
         o->imm = (int32_t)(at + k * size);
         o->aux = (uint16_t)(log2_size(i->type[0]) | data_width(l, &data[k], i->type[0]) << LIR_MEM_DST_SHIFT);
-        if (is_signed(i->type[0]))
+        if (ptx_extends_sign(i->type[0]))
             o->aux |= LIR_MEM_SIGNED;
         if (slot) {
             o->a = lir_fn_slots(&l->fn);
@@ -205,7 +203,7 @@ static void lower_access(struct lir_lower *l, const struct ptx_instr *i, bool st
         o->e = row[3];
         o->aux = (uint16_t)(log2 | (unsigned)__builtin_ctz(step) << LIR_MEM_VEC_SHIFT | width << LIR_MEM_DST_SHIFT |
                             ordering(i));
-        if (is_signed(i->type[0]))
+        if (ptx_extends_sign(i->type[0]))
             o->aux |= LIR_MEM_SIGNED;
         if (i->sem != PTX_WEAK)
             o->aux |= LIR_MEM_STRONG;

@@ -110,7 +110,7 @@ static void get(struct t1_emit *e, const char *array, uint32_t byte, unsigned ty
                 int32_t value)
 {
     unsigned size = ptx_type_size(type), reg = ptx_type_size(e->f->reg[o->reg].type);
-    bool sign = type >= PTX_S8 && type <= PTX_S64;
+    bool sign = ptx_extends_sign(type);
     for (unsigned k = 0; k < e->np; k++) {
         const char *x = word(e, array, byte, k);
         if (size == 8) {

@@ -159,7 +159,7 @@ const char *t1_in_row(struct t1_emit *e, const struct t1_access *x, unsigned k)
 /* A loaded expression as the register holds it. */
 static const char *fit(struct t1_emit *e, const struct ptx_opnd *o, const char *s, bool wide)
 {
-    bool sign = e->in->type[0] >= PTX_S8 && e->in->type[0] <= PTX_S64;
+    bool sign = ptx_extends_sign(e->in->type[0]);
     if (register_size(e, o) == 8 && !wide)
         return t1_str(e, sign ? "(uint64_t)(int64_t)(int32_t)%s" : "(uint64_t)%s", s);
     return register_size(e, o) <= 2 && sign ? t1_str(e, "(%s & 0xffffu)", s) : s;
@@ -241,7 +241,7 @@ static void load(struct t1_emit *e, struct t1_access *x, const struct ptx_opnd *
         return;
     }
     const bool extend = e->value[value].kind == T1_K_64 && !x->wide;
-    const bool sign = e->in->type[0] >= PTX_S8 && e->in->type[0] <= PTX_S64;
+    const bool sign = ptx_extends_sign(e->in->type[0]);
     struct t1_pieces p = t1_load_pieces(e, x);
     for (unsigned k = 0; k < n; k++) {
         const char *s = t1_next_piece(e, x, &p, k);
@@ -312,7 +312,7 @@ static void whole_words(struct t1_emit *e, struct t1_access *x, const struct ptx
                         unsigned n, bool is_store)
 {
     const unsigned bytes = n * x->size, bits = 8 * x->size;
-    const bool sign = e->in->type[0] >= PTX_S8 && e->in->type[0] <= PTX_S64;
+    const bool sign = ptx_extends_sign(e->in->type[0]);
     if (bytes > 16)
         t1_fail(e, "ordered access of this size is not supported");
     t1_put(e, "{\n");
