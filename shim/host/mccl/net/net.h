@@ -53,6 +53,7 @@ void mccl_net_free(struct mccl_net *n, bool in_order);
 /* star.c. Keeps in touch: a thread that tells rank 0, and is told by it, that the other one lives; and what ended the
  * communicator. `listener`: rank 0's, which is taken over. */
 mcclResult_t mccl_star_open(struct mccl_net *n, int listener, const struct mccl_place *at);
+void mccl_star_met(struct mccl_net *n);           /* all have opened theirs: from now on silence counts */
 mcclResult_t mccl_star_ready(struct mccl_net *n); /* returns when all ranks have called it, or what went wrong */
 void mccl_star_close(struct mccl_net *n);
 

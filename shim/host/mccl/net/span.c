@@ -15,6 +15,8 @@
 #define OPENINGS 5      /* of a worker, when the link comes and goes */
 #define PATIENCE_MS 300 /* for news of a rank that cannot be reached */
 
+static const char lacks[] = "lacks memory, a socket or a thread";
+
 static void *zeroed(size_t n, size_t size) { return calloc(n ? n : 1, size); }
 
 /* Who is where, out of the roster. */
@@ -65,7 +67,7 @@ static struct mccl_wire *open_wire(struct mccl_net *n, int door, char *reason)
     return w;
 }
 
-/* What this rank tells the others. */
+/* What this rank tells the others. The id for the ranks of its host comes last: it has a thread that waits for them. */
 static struct mccl_card *make_card(struct mccl_net *n, int door, size_t *size, int *listener, char *reason)
 {
     const void *address = NULL;
@@ -78,8 +80,6 @@ static struct mccl_card *make_card(struct mccl_net *n, int door, size_t *size, i
             return NULL;
         address = mccl_wire_address(n->wire, &bytes);
     }
-    if (n->seat_of[rank] == 0 && mccl_local_id(&card.local))
-        return NULL;
     if (n->nhosts > 1 && rank == 0 && (*listener = mccl_listen(&card.star)) < 0) {
         snprintf(reason, MCCL_REASON, "no address for the other hosts to connect to");
         return NULL;
@@ -94,26 +94,39 @@ static struct mccl_card *make_card(struct mccl_net *n, int door, size_t *size, i
     card.bytes = (uint32_t)bytes;
     *size = sizeof card + bytes;
     struct mccl_card *whole = malloc(*size);
-    if (whole) {
-        memcpy(whole, &card, sizeof card);
-        if (bytes)
-            memcpy(whole + 1, address, bytes);
+    if (!whole || (n->seat_of[rank] == 0 && mccl_local_id(&card.local))) {
+        free(whole);
+        return NULL;
     }
+    memcpy(whole, &card, sizeof card);
+    if (bytes)
+        memcpy(whole + 1, address, bytes);
     return whole;
 }
 
-/* A frame of who made the id. Who is refused knows that all are: no rank makes a way to this one's worker, which can be
- * closed. */
-static void *receive_or_refused(struct mccl_net *n, int door, uint32_t type, size_t most, size_t *size, char *reason)
+/* Says something to who made the id, and returns the frame that answers it. A refusal may have come before, and the
+ * connection be closed since: it is read even if nothing could be said. Who is refused knows that all are: no rank
+ * makes a way to this one's worker, which can be closed. */
+static void *talk(struct mccl_net *n, int door, uint32_t type, const void *from, size_t bytes, uint32_t answer,
+                  size_t most, size_t *size, char *reason)
 {
     char refused[MCCL_REASON] = "";
-    void *frame = mccl_receive_frame(door, type, most, size, STEP_MS, refused);
+    (void)mccl_send_frame(door, type, from, bytes, STEP_MS); /* a failure ends the receiving, too */
+    void *frame = mccl_receive_frame(door, answer, most, size, STEP_MS, refused);
     if (refused[0]) {
         memcpy(reason, refused, sizeof refused);
         if (n->wire)
             mccl_wire_known(n->wire, false);
     }
     return frame;
+}
+
+/* Nobody may come to this host's id any more, so that its thread would wait long. */
+static void give_up_local(struct mccl_net *n, const struct mccl_id *local)
+{
+    mcclUniqueId id = {{0}};
+    memcpy(&id, local, sizeof *local);
+    cumu_mccl_give_up(&id, mccl_net_size(n, n->host), 0);
 }
 
 /* Everybody's cards, one after the other. The connection stays open. */
@@ -129,19 +142,22 @@ static char *exchange(struct mccl_net *n, struct mccl_hello *me, size_t *where, 
     me->second = 1;
     bool good = fd >= 0 && mccl_send_all(fd, me, sizeof *me, STEP_MS);
     void *roster = good ? mccl_receive_frame(fd, MCCL_ROSTER, most, &size, STEP_MS, reason) : NULL;
-    if (roster && mccl_roster_good(roster, size, nranks, &nhosts) && take_seats(n, roster, nhosts))
-        card = make_card(n, fd, &size, listener, reason);
+    if (roster && mccl_roster_good(roster, size, nranks, &nhosts)) {
+        if (take_seats(n, roster, nhosts))
+            card = make_card(n, fd, &size, listener, reason);
+        if (!card && !reason[0])
+            snprintf(reason, MCCL_REASON, "%s", lacks);
+    }
     free(roster);
     if (card) {
         most = (size_t)nranks * (sizeof *card + MCCL_ADDRESS_MAX);
-        if (n->wire)
-            mccl_wire_known(n->wire, true);
-        if (mccl_send_frame(fd, MCCL_CARD, card, size, STEP_MS))
-            cards = receive_or_refused(n, fd, MCCL_CARDS, most, &size, reason);
+        cards = talk(n, fd, MCCL_CARD, card, size, MCCL_CARDS, most, &size, reason);
         if (cards && !mccl_cards_good(cards, size, nranks, where)) {
             free(cards);
             cards = NULL;
         }
+        if (!cards && n->seat_of[n->comm->rank] == 0)
+            give_up_local(n, &card->local);
     } else if (fd >= 0 && reason[0])
         (void)mccl_send_frame(fd, MCCL_REFUSAL, reason, strlen(reason) + 1, STEP_MS);
     free(card);
@@ -169,15 +185,42 @@ static mcclResult_t join_local(struct mccl_net *n, int door, const char *cards, 
     return mcclSuccess;
 }
 
+/* All that this rank may lack something for is done before it says that it has met its host's: once all have said so,
+ * they make ways to each other, and whoever fails then may end others by UCX (README.md). */
+static mcclResult_t prepare(struct mccl_net *n, const char *cards, const size_t *where, int *listener, char *reason)
+{
+    mcclComm_t c = n->comm;
+    struct mccl_card card, first;
+    mcclResult_t r = mcclSuccess;
+    memcpy(&first, cards + where[0], sizeof first);
+    mccl_reunion_secret(c->reunion, first.local.secret); /* an id that NCCL_COMM_ID names has none */
+    for (int q = 0; q < c->nranks && !r; q++) {
+        memcpy(&card, cards + where[q], sizeof card);
+        mccl_reunion_told(c->reunion, q, &card.meet);
+        if (n->host_of[q] != n->host && !mccl_wire_peer(n->wire, q, cards + where[q] + sizeof card, card.bytes))
+            r = mcclSystemError;
+    }
+    if (!r && !mccl_far_open(n))
+        r = mcclSystemError;
+    if (!r) {
+        r = mccl_star_open(n, *listener, &first.star);
+        *listener = -1;
+    }
+    if (r)
+        snprintf(reason, MCCL_REASON, "%s", c->shared->reasoned == 2 ? c->shared->reason : lacks);
+    return r;
+}
+
 /* Returns when the ranks of every host have met, or with what kept them from it. */
 static mcclResult_t settle(struct mccl_net *n, int door, mcclResult_t here, char *reason)
 {
     size_t size;
     if (here && !reason[0])
         snprintf(reason, MCCL_REASON, "cannot meet the others of its host");
-    bool told = here ? mccl_send_frame(door, MCCL_REFUSAL, reason, strlen(reason) + 1, STEP_MS)
-                     : mccl_send_frame(door, MCCL_SETTLED, "", 0, STEP_MS);
-    void *all = told ? receive_or_refused(n, door, MCCL_SETTLED, 0, &size, reason) : NULL;
+    if (!here && n->wire) /* when all have said that, they make ways to each other; before, nobody does */
+        mccl_wire_known(n->wire, true);
+    void *all = here ? talk(n, door, MCCL_REFUSAL, reason, strlen(reason) + 1, MCCL_SETTLED, 0, &size, reason)
+                     : talk(n, door, MCCL_SETTLED, "", 0, MCCL_SETTLED, 0, &size, reason);
     free(all);
     if (!all && !reason[0])
         snprintf(reason, MCCL_REASON, "who made the id has gone");
@@ -225,36 +268,29 @@ mcclResult_t mccl_span(mcclComm_t *comm, mcclComm_t c, struct mccl_hello *me, ch
     n->id = me->id;
     c->net = n;
     char *cards = exchange(n, me, where, &door, &listener, reason);
-    mcclResult_t r = cards ? settle(n, door, join_local(n, door, cards, where), reason) : mcclRemoteError;
+    mcclResult_t r = cards ? join_local(n, door, cards, where) : mcclRemoteError;
+    if (!r && n->nhosts > 1)
+        r = prepare(n, cards, where, &listener, reason);
+    if (cards)
+        r = settle(n, door, r, reason);
     if (door >= 0)
         close(door);
+    if (listener >= 0)
+        close(listener);
     if (!r && n->nhosts == 1) { /* who made the id was elsewhere */
         *comm = c->local;
         c->local->names = NULL;
         c->local = NULL;
         c->shared = NULL;
-    }
-    for (int q = 0; q < c->nranks && !r && n->nhosts > 1; q++) {
-        struct mccl_card card;
-        memcpy(&card, cards + where[q], sizeof card);
-        mccl_reunion_told(c->reunion, q, &card.meet);
-        if (q == 0) /* an id that NCCL_COMM_ID names has no secret: that of rank 0's host serves */
-            mccl_reunion_secret(c->reunion, card.local.secret);
-        if (n->host_of[q] != n->host && !mccl_wire_peer(n->wire, q, cards + where[q] + sizeof card, card.bytes))
-            r = mcclSystemError;
-    }
-    if (!r && n->nhosts > 1) {
-        struct mccl_card first;
-        memcpy(&first, cards + where[0], sizeof first);
-        r = mccl_far_open(n) ? mccl_star_open(n, listener, &first.star) : mcclSystemError;
-        r = r ? r : greet(n);
+    } else if (!r) {
+        mccl_star_met(n);
+        r = greet(n);
         r = r ? r : mccl_star_ready(n);
         if (!r)
             mccl_wire_settled(n->wire);
-        if (r)
+        else
             snprintf(reason, MCCL_REASON, "%s", c->shared->reasoned == 2 ? c->shared->reason : "");
-    } else if (listener >= 0)
-        close(listener);
+    }
     free(cards);
     free(where);
     return r;

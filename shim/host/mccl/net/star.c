@@ -18,10 +18,11 @@
 #include "host/mccl/net/net.h"
 
 #define JOIN_MS 30000 /* once all ranks have met, until all are ready */
-#define MEET_MS 3000 /* of silence until then, as hundreds of ranks may start on a few CPUs; who ends is seen at once */
-#define BUSY_MS 2    /* without a call, until the wire is this thread's again */
-#define END_MS 300   /* for the other sides to hear that this one leaves */
-#define PENDING 16   /* connections that have not said who they are */
+/* Of silence until then, once they have met: hundreds of ranks may start on a few CPUs; who ends is seen at once. */
+#define MEET_MS 3000
+#define BUSY_MS 2  /* without a call, until the wire is this thread's again */
+#define END_MS 300 /* for the other sides to hear that this one leaves */
+#define PENDING 16 /* connections that have not said who they are */
 
 struct link {
     int fd, rank; /* -1: none */
@@ -38,9 +39,9 @@ struct mccl_star {
     struct link *links; /* rank 0: by rank, then PENDING; others: one */
     struct pollfd *polls;
     int nlinks, joined;
-    int ready;        /* ranks that are */
-    _Atomic int live; /* all ranks are; changes under `lock` */
-    _Atomic bool mine, ending;
+    int ready;                      /* ranks that are */
+    _Atomic int live;               /* all ranks are; changes under `lock` */
+    _Atomic bool met, mine, ending; /* met: all are there, so that silence tells something */
     bool told;
     struct mccl_circles *circles; /* rank 0's */
     unsigned moved;               /* by calls, when it last looked */
@@ -264,6 +265,7 @@ static void admit(struct mccl_star *s)
 /* Whoever has not been heard of for too long is gone. A thread that was itself stopped for a while cannot tell. */
 static void check_silence(struct mccl_star *s, int64_t now, int64_t slept, int64_t meant)
 {
+    const bool counts = s->met;
     int limit = mccl_settings()->silence_ms;
     if (!s->live && limit < MEET_MS)
         limit = MEET_MS;
@@ -271,7 +273,7 @@ static void check_silence(struct mccl_star *s, int64_t now, int64_t slept, int64
         struct link *l = &s->links[i];
         if (l->fd < 0 || l->rank < 0)
             continue;
-        if (slept > meant + limit / 4)
+        if (!counts || slept > meant + limit / 4)
             l->heard = now;
         else if (now - l->heard > limit) {
             char how[64];
@@ -452,6 +454,8 @@ mcclResult_t mccl_star_open(struct mccl_net *n, int listener, const struct mccl_
     n->star = s;
     return mcclSuccess;
 }
+
+void mccl_star_met(struct mccl_net *n) { n->star->met = true; }
 
 mcclResult_t mccl_star_ready(struct mccl_net *n)
 {
