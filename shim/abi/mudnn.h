@@ -65,7 +65,12 @@ struct mudnn_epilogue {
     double coefficient;
 };
 
-/* y = scale f(alpha[0] x, alpha[1] b, t) + beta y for each element; a dimension of 1 in x, b or t serves all. */
+/* What a function's value goes through before it is stored. */
+enum mudnn_then { MUDNN_THEN_NOTHING, MUDNN_THEN_EXP, MUDNN_THEN_MUL /* times t */ };
+
+/* y = scale f(alpha[0] x, alpha[1] b, t) + beta y for each element; a dimension of 1 in x, b or t serves all. With
+ * `then` f is of two operands, and what it is followed by is multiplied by one number: factor_at's, of type `factor`,
+ * or 1 where that is NULL. */
 struct mudnn_pointwise {
     int mode;    /* mudnnPointwiseMode_t: the enumerators of cudnnPointwiseMode_t */
     bool from_y; /* backward of an activation: x is its result, not its argument */
@@ -74,19 +79,20 @@ struct mudnn_pointwise {
     double scale, alpha[2], beta;
     double low, high, slope; /* ReLU: bounds, and the slope below the lower one */
     double elu, softplus, swish;
-    int axis; /* GEN_INDEX */
+    int axis;         /* GEN_INDEX */
+    int then, factor; /* mudnn_then; mudnnDataType_t */
     struct mudnn_tensor x, b, t, y;
-    const void *x_at, *b_at, *t_at;
+    const void *x_at, *b_at, *t_at, *factor_at;
     void *y_at;
 };
 
-/* c = alpha reduction of a + beta c over the dimensions where c has 1. */
+/* c = alpha reduction of a + beta c over the dimensions where c has 1; with b, which has a's shape, of a times b. */
 struct mudnn_reduction {
     int operation; /* mudnnReduceTensorOp_t */
     bool nan;      /* minimum and maximum keep a NaN */
     double alpha, beta;
-    struct mudnn_tensor a, c;
-    const void *a_at;
+    struct mudnn_tensor a, b, c;
+    const void *a_at, *b_at; /* b_at NULL: there is none */
     void *c_at;
     uint32_t *indices; /* of minimum, maximum, amax: where in the reduced part it lies; or NULL */
 };

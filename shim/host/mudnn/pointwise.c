@@ -167,6 +167,14 @@ static void scale(double *a, double by, size_t n)
         a[i] *= by;
 }
 
+static void follow(const struct mudnn_pointwise *p, double *a, const double *t, size_t n)
+{
+    for (size_t i = 0; p->then && i < n; i++)
+        a[i] = p->then == MUDNN_THEN_EXP ? exp(a[i]) : a[i] * t[i];
+    if (p->factor_at)
+        scale(a, dnn_get(p->factor_at, p->factor, 0), n);
+}
+
 static void row(void *job, const int64_t *at, const int64_t *step, size_t n)
 {
     const struct mudnn_pointwise *p = job;
@@ -182,6 +190,7 @@ static void row(void *job, const int64_t *at, const int64_t *step, size_t n)
     if (p->t_at)
         dnn_load(t, p->t_at, p->t.type, at[DNN_T], step[DNN_T], n);
     compute(p, a, b, t, n);
+    follow(p, a, t, n);
     scale(a, p->scale, n);
     if (p->beta != 0) {
         dnn_load(b, p->y_at, p->y.type, at[DNN_Y], step[DNN_Y], n);

@@ -1,4 +1,4 @@
-/* Element by element in floats, for operations whose result is the same so, or within 2 units of the last place: sums,
+/* Element by element in floats, for operations whose result is the same so, or within 3 units of the last place: sums,
  * differences, products and quotients of floats are rounded once, be it by way of doubles or not. */
 #include <string.h>
 
@@ -15,11 +15,20 @@
     } \
     return true
 
-/* e^x up to the largest float and then infinity; below the least normal one 0. */
+/* e^x up to the largest float and then infinity; below 2^-125 0. As real_exp, but 2 e^r times half the power of two, so
+ * that the greatest powers are floats. */
 static inline float whole_exp(float x)
 {
-    const float high = x > 87.0f ? 1.0f : 0.0f, e = real_exp(x - high) * (x > 87.0f ? 2.7182818f : 1.0f);
-    return x < -87.0f ? 0 : e;
+    const float magic = 12582912.0f, v = x > 89.0f ? 89.0f : x;
+    const float shifted = v * 1.44269504088896341f + magic, n = shifted - magic;
+    const float r = (v - n * 0.693359375f) - n * -2.12194440e-4f;
+    const float e = 2 + r * (2 + r * (1 + r * (1 / 3.0f + r * (1 / 12.0f + r * (1 / 60.0f + r * (1 / 360.0f))))));
+    int32_t bits;
+    float half;
+    memcpy(&bits, &shifted, sizeof bits);
+    bits = (int32_t)((uint32_t)bits << 23) + 0x3f000000;
+    memcpy(&half, &bits, sizeof half);
+    return x < -86.6f ? 0 : e * half;
 }
 
 REAL_VECTOR static bool compute(int mode, bool masked, const float *x, const float *b, float *y, size_t n)
@@ -40,6 +49,46 @@ REAL_VECTOR static bool compute(int mode, bool masked, const float *x, const flo
     case MUDNN_POINTWISE_EXP: LOOP(whole_exp(u));
     default: return false;
     }
+}
+
+/* y[i] = e^(x[i] - b[i]), or (x[i] - b[i]) t[i] factor. b's step is 0 or 1, and the loops know it. */
+#define EXPONENTIATE(step) \
+    for (size_t i = 0; i < n; i++) \
+        y[i] = whole_exp(x[i] - b[i * (step)]);
+REAL_VECTOR static void exponentiate_difference(const float *x, const float *b, bool one, float *y, size_t n)
+{
+    if (one) {
+        EXPONENTIATE(0)
+    } else {
+        EXPONENTIATE(1)
+    }
+}
+#define MULTIPLY(step) \
+    for (size_t i = 0; i < n; i++) \
+        y[i] = (x[i] - b[i * (step)]) * t[i] * factor;
+REAL_VECTOR static void multiply_difference(const float *x, const float *b, bool one, const float *t, float factor,
+                                            float *y, size_t n)
+{
+    if (one) {
+        MULTIPLY(0)
+    } else {
+        MULTIPLY(1)
+    }
+}
+
+REAL_VECTOR double dnn_dot_floats(const float *a, const float *b, size_t n)
+{
+    enum { LANES = 16 };
+    double part[LANES] = {0}, sum = 0;
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int k = 0; k < LANES; k++)
+            part[k] += (double)a[i + (size_t)k] * (double)b[i + (size_t)k];
+    for (int k = 0; k < LANES; k++)
+        sum += part[k];
+    for (; i < n; i++)
+        sum += (double)a[i] * (double)b[i];
+    return sum;
 }
 
 static bool is_known(int mode)
@@ -142,22 +191,48 @@ static bool copy_row(const struct mudnn_pointwise *p, const int64_t *at, const i
     return true;
 }
 
+/* A difference and what follows it; one of -infinity less itself is not among them. */
+static bool follow_difference(const struct mudnn_pointwise *p, const int64_t *at, const int64_t *step, float *y,
+                              size_t n)
+{
+    float x[DNN_ROW], b[DNN_ROW], t[DNN_ROW];
+    const float factor = p->factor_at ? (float)dnn_get(p->factor_at, p->factor, 0) : 1;
+    const bool one = step[DNN_B] == 0, times = p->then == MUDNN_THEN_MUL;
+    const float *xs = row_of(p->x_at, p->x.type, at[DNN_X], step[DNN_X], n, x);
+    const float *bs = row_of(p->b_at, p->b.type, at[DNN_B], one ? 1 : step[DNN_B], one ? 1 : n, b);
+    const float *ts = times ? row_of(p->t_at, p->t.type, at[DNN_T], step[DNN_T], n, t) : xs;
+    if (p->mode != MUDNN_POINTWISE_SUB || !xs || !bs || !ts || (p->factor_at && !times))
+        return false;
+    for (size_t i = 0; p->masked && i < (one ? 1 : n); i++)
+        if (bs[i] == -INFINITY)
+            return false;
+    if (times)
+        multiply_difference(xs, bs, one, ts, factor, y, n);
+    else
+        exponentiate_difference(xs, bs, one, y, n);
+    return true;
+}
+
 bool dnn_pointwise_floats(const struct mudnn_pointwise *p, const int64_t *at, const int64_t *step, size_t n)
 {
     float x[DNN_ROW], b[DNN_ROW], y[DNN_ROW];
     if (p->alpha[0] != 1 || (p->b_at && p->alpha[1] != 1) || p->scale != 1 || p->beta != 0 || step[DNN_Y] != 1)
         return false;
+    const bool plain = p->y.type == MUDNN_DATA_FLOAT,
+               narrow = p->y.type == MUDNN_DATA_HALF || p->y.type == MUDNN_DATA_BFLOAT16;
+    float *to = plain ? (float *)p->y_at + at[DNN_Y] : y;
+    if (p->then)
+        return (plain || narrow) && follow_difference(p, at, step, to, n) &&
+               (plain || dnn_narrow(p->y_at, y, p->y.type, at[DNN_Y], n));
     if (mask_row(p, at, step, n) || copy_row(p, at, step, n))
         return true;
-    if (!is_known(p->mode))
+    if (!is_known(p->mode) || (!plain && !narrow))
         return false;
     const float *xs = row_of(p->x_at, p->x.type, at[DNN_X], step[DNN_X], n, x);
     const float *bs = p->b_at ? row_of(p->b_at, p->b.type, at[DNN_B], step[DNN_B], n, b) : xs;
     if (!xs || !bs)
         return false;
-    if (p->y.type == MUDNN_DATA_FLOAT)
-        return compute(p->mode, p->masked, xs, bs, (float *)p->y_at + at[DNN_Y], n);
-    if (p->y.type != MUDNN_DATA_HALF && p->y.type != MUDNN_DATA_BFLOAT16)
+    if (!compute(p->mode, p->masked, xs, bs, to, n))
         return false;
-    return compute(p->mode, p->masked, xs, bs, y, n) && dnn_narrow(p->y_at, y, p->y.type, at[DNN_Y], n);
+    return plain || dnn_narrow(p->y_at, y, p->y.type, at[DNN_Y], n);
 }

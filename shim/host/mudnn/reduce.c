@@ -1,5 +1,5 @@
 /* Reductions over dimensions: sums, products, extremes with their places, norms. */
-#include "host/mudnn/mudnn.h"
+#include "host/mudnn/pointwise.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static bool take_row(const struct mudnn_reduction *r, double *sum, const double 
 {
     enum { LANES = 8 };
     const bool adds = r->operation == MUDNN_REDUCE_TENSOR_ADD || r->operation == MUDNN_REDUCE_TENSOR_AVG;
-    double part[LANES];
+    double part[LANES], all = 0;
     size_t i = 0;
     if (!adds && r->operation != MUDNN_REDUCE_TENSOR_MAX)
         return false;
@@ -62,18 +62,22 @@ static bool take_row(const struct mudnn_reduction *r, double *sum, const double 
         for (int k = 0; k < LANES; k++)
             part[k] += v[i + (size_t)k];
     for (; !adds && i + LANES <= n; i += LANES) {
-        bool all = true;
+        bool numbers = true;
         for (int k = 0; k < LANES; k++) {
             part[k] = v[i + (size_t)k] > part[k] ? v[i + (size_t)k] : part[k];
-            all &= v[i + (size_t)k] == v[i + (size_t)k];
+            numbers &= v[i + (size_t)k] == v[i + (size_t)k];
         }
-        for (int k = 0; !all && k < LANES; k++) /* with a NaN among them */
+        for (int k = 0; !numbers && k < LANES; k++) /* with a NaN among them */
             take(r, sum, v[i + (size_t)k]);
     }
     for (; i < n; i++)
         take(r, sum, v[i]);
     for (int k = 0; k < LANES; k++)
-        take(r, sum, part[k]);
+        if (adds)
+            all += part[k];
+        else
+            take(r, sum, part[k]);
+    *sum += all;
     return true;
 }
 
@@ -82,8 +86,18 @@ static bool take_row(const struct mudnn_reduction *r, double *sum, const double 
 static void row(void *job, const int64_t *at, const int64_t *step, size_t n)
 {
     const struct work *w = job;
-    double v[DNN_ROW];
+    double v[DNN_ROW], b[DNN_ROW];
+    const bool floats = w->r->b_at && w->r->a.type == MUDNN_DATA_FLOAT && w->r->b.type == MUDNN_DATA_FLOAT;
+    if (floats && w->r->operation == MUDNN_REDUCE_TENSOR_ADD && step[1] == 1 && step[4] == 1 && step[2] == 0) {
+        w->sum[at[2]] += dnn_dot_floats((const float *)w->r->a_at + at[1], (const float *)w->r->b_at + at[4], n);
+        return;
+    }
     dnn_load(v, w->r->a_at, w->r->a.type, at[1], step[1], n);
+    if (w->r->b_at) {
+        dnn_load(b, w->r->b_at, w->r->b.type, at[4], step[4], n);
+        for (size_t i = 0; i < n; i++)
+            v[i] *= b[i];
+    }
     if (step[2] == 0 && !w->where && take_row(w->r, &w->sum[at[2]], v, n))
         return;
     for (size_t i = 0; i < n; i++) {
@@ -134,8 +148,9 @@ static void run(const void *call)
         inner *= kept ? 1 : r->a.dim[i];
     }
     struct mudnn_tensor order = r->indices ? dnn_packed(&r->a, 0) : r->a;
-    const struct mudnn_tensor *const in[] = {&order, &r->a, &sums, &within}, *const out[] = {&r->c, &sums};
-    dnn_plan(&plan, &r->a, 4, in);
+    const struct mudnn_tensor *const in[] = {&order, &r->a, &sums, &within, r->b_at ? &r->b : &r->a}, *const out[] = {
+                                                                                                          &r->c, &sums};
+    dnn_plan(&plan, &r->a, 5, in);
     dnn_walk(&plan, false, row, &w);
     dnn_plan(&plan, &r->c, 2, out);
     dnn_walk(&plan, false, finish_row, &w);
@@ -144,7 +159,8 @@ static void run(const void *call)
 
 DNN_EXPORT mudnnStatus_t mudnnHostReduce(musaStream_t stream, const struct mudnn_reduction *r)
 {
-    if (!dnn_size(r->a.type) || !dnn_size(r->c.type) || (unsigned)r->operation > MUDNN_REDUCE_TENSOR_MUL_NO_ZEROS)
+    if (!dnn_size(r->a.type) || (r->b_at && !dnn_size(r->b.type)) || !dnn_size(r->c.type) ||
+        (unsigned)r->operation > MUDNN_REDUCE_TENSOR_MUL_NO_ZEROS)
         return MUDNN_STATUS_NOT_SUPPORTED;
     return dnn_submit(stream, MATHS_OWN_CODE, run, r, sizeof *r, 12.0 * (double)dnn_count(&r->a));
 }

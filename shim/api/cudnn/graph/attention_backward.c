@@ -14,24 +14,8 @@ static void reduce(struct lowering *l, int x, int y)
     graph_set(n, CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y);
 }
 
-/* The transposed matrices of a virtual tensor, which lie as it does. */
-static int turn(struct lowering *l, int from, int type, const int64_t *dims)
-{
-    const int64_t turned[] = {dims[0], dims[1], dims[3], dims[2]};
-    int to = result_of(l, type, turned);
-    struct graph_node *n = node(l, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
-    if (!n)
-        return -1;
-    n->mode = CUDNN_RESHAPE_VIEW_ONLY;
-    l->p->tensor[to].t.stride[2] = 1;
-    l->p->tensor[to].t.stride[3] = dims[3];
-    graph_set(n, CUDNN_ATTR_OPERATION_RESHAPE_XDESC, from);
-    graph_set(n, CUDNN_ATTR_OPERATION_RESHAPE_YDESC, to);
-    return to;
-}
-
-/* A product with all of q's heads, of which the result may have fewer: those of a group are added up. */
-static void grouped_product(struct lowering *l, int a, int b, int c, int rows, int inner, int64_t heads)
+/* c = a' b with all of q's heads, of which the result may have fewer: those of a group are added up. */
+static void turned_product(struct lowering *l, int a, int b, int c, int rows, int inner, int64_t heads)
 {
     if (l->status)
         return;
@@ -39,6 +23,8 @@ static void grouped_product(struct lowering *l, int a, int b, int c, int rows, i
     const int64_t dims[] = {t->dim[0], heads, t->dim[2], t->dim[3]};
     int all = t->dim[1] == heads ? c : result_of(l, CUDNN_DATA_FLOAT, dims);
     product(l, a, b, all, rows, -1, inner);
+    if (!l->status)
+        l->p->node[l->p->nodes - 1].turned = GRAPH_TURNED_A;
     if (all != c)
         reduce(l, all, c);
 }
@@ -58,7 +44,6 @@ int graph_lower_attention_backward(struct graph_plan *p, const struct graph_body
     int key = transposed(&l, k), value = transposed(&l, v);
     if (l.status)
         return l.status;
-    const int type = p->tensor[q].t.type;
     const int64_t *qd = p->tensor[q].t.dim, *od = p->tensor[o].t.dim;
     const int64_t dims[] = {qd[0], qd[1], qd[2], p->tensor[k].t.dim[2]}, out[] = {od[0], od[1], od[2], od[3]};
     const int64_t sums[] = {dims[0], dims[1], dims[2], 1};
@@ -73,22 +58,22 @@ int graph_lower_attention_backward(struct graph_plan *p, const struct graph_body
     score = mask_lengths(&l, score, rows, columns, dims);
     pointwise(&l, CUDNN_POINTWISE_SUB, score, stats, less);
     pointwise(&l, CUDNN_POINTWISE_EXP, less, -1, share);
-    grouped_product(&l, turn(&l, share, type, dims), gradient, dv, columns, rows, dims[1]);
+    turned_product(&l, share, gradient, dv, columns, rows, dims[1]);
 
     int both = result_of(&l, CUDNN_DATA_FLOAT, out), sum = result_of(&l, CUDNN_DATA_FLOAT, sums);
     int slope = result_of(&l, CUDNN_DATA_FLOAT, dims), rest = result_of(&l, CUDNN_DATA_FLOAT, dims);
-    int ds = result_of(&l, scale >= 0 ? CUDNN_DATA_FLOAT : type, dims);
+    int ds = result_of(&l, CUDNN_DATA_FLOAT, dims);
     multiply(&l, gradient, o, both);
     reduce(&l, both, sum);
     product(&l, gradient, value, slope, rows, columns, -1);
     pointwise(&l, CUDNN_POINTWISE_SUB, slope, sum, rest);
     multiply(&l, rest, share, ds);
     if (scale >= 0) {
-        int scaled = result_of(&l, type, dims);
+        int scaled = result_of(&l, CUDNN_DATA_FLOAT, dims);
         multiply(&l, ds, scale, scaled);
         ds = scaled;
     }
     product(&l, ds, k, dq, rows, -1, columns);
-    grouped_product(&l, turn(&l, ds, type, dims), q, dk, columns, rows, dims[1]);
+    turned_product(&l, ds, q, dk, columns, rows, dims[1]);
     return l.status;
 }

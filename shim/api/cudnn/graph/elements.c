@@ -47,7 +47,8 @@ int graph_pointwise(struct graph_work *w)
     bool backward = n->mode >= CUDNN_POINTWISE_RELU_BWD && n->mode <= CUDNN_POINTWISE_GELU_APPROX_TANH_BWD;
     struct mudnn_operand x = backward ? OPERAND(POINTWISE_DYDESC) : OPERAND(POINTWISE_XDESC);
     struct mudnn_operand b = backward ? OPERAND(POINTWISE_XDESC) : OPERAND(POINTWISE_BDESC);
-    struct mudnn_operand t = OPERAND(POINTWISE_TDESC);
+    struct mudnn_operand t = OPERAND(POINTWISE_TDESC), factor = graph_operand_of(w, GRAPH_OWN_SCALE);
+    const bool third = count > 2 || n->then == MUDNN_THEN_MUL;
     struct mudnn_operand y = backward ? OPERAND(POINTWISE_DXDESC) : OPERAND(POINTWISE_YDESC);
     bool from_y = backward && !b.t.n; /* a slope from the function's value instead of its argument */
     if (from_y)
@@ -55,15 +56,19 @@ int graph_pointwise(struct graph_work *w)
     DNN_BAD_UNLESS(count && y.t.n);
     if (n->mode == CUDNN_POINTWISE_GEN_INDEX)
         return index_along(w, &y);
-    DNN_BAD_UNLESS(x.t.n && (count < 2 || b.t.n) && (count < 3 || t.t.n));
+    DNN_BAD_UNLESS(x.t.n && (count < 2 || b.t.n) && (!third || t.t.n));
     DNN_BAD_UNLESS(graph_serves(&x, &y.t) && graph_serves(&b, &y.t) && graph_serves(&t, &y.t));
     if (from_y && n->mode != CUDNN_POINTWISE_RELU_BWD && n->mode != CUDNN_POINTWISE_TANH_BWD &&
         n->mode != CUDNN_POINTWISE_SIGMOID_BWD && n->mode != CUDNN_POINTWISE_ELU_BWD)
         return CUDNN_STATUS_NOT_SUPPORTED;
+    DNN_BAD_UNLESS((unsigned)n->then <= MUDNN_THEN_MUL && (!n->then || count == 2) && (n->then || !factor.t.n));
+    for (int i = 0; i < factor.t.n; i++)
+        DNN_BAD_UNLESS(factor.t.dim[i] == 1 && dnn_size(factor.t.type));
     struct mudnn_pointwise p = {.mode = n->mode,
                                 .from_y = from_y,
                                 .nan = n->nan == CUDNN_PROPAGATE_NAN,
                                 .masked = n->masked,
+                                .then = n->then,
                                 .scale = 1,
                                 .alpha = {n->alpha, n->beta},
                                 .low = n->low,
@@ -72,13 +77,15 @@ int graph_pointwise(struct graph_work *w)
                                 .elu = n->number[0],
                                 .softplus = n->number[1],
                                 .swish = n->number[2],
+                                .factor = factor.t.type,
                                 .x = x.t,
                                 .b = count > 1 ? b.t : x.t,
-                                .t = count > 2 ? t.t : x.t,
+                                .t = third ? t.t : x.t,
                                 .y = y.t,
                                 .x_at = x.at,
                                 .b_at = count > 1 ? b.at : NULL,
-                                .t_at = count > 2 ? t.at : NULL,
+                                .t_at = third ? t.at : NULL,
+                                .factor_at = factor.at,
                                 .y_at = y.at};
     return w->at ? GRAPH_DONE(mu.mudnnHostPointwise(w->stream, &p)) : CUDNN_STATUS_SUCCESS;
 }

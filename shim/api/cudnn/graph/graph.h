@@ -40,7 +40,7 @@ enum graph_own {
     GRAPH_OWN_X,
     GRAPH_OWN_Y,
     GRAPH_OWN_OFFSETS,
-    GRAPH_OWN_SCALE /* of a product */
+    GRAPH_OWN_SCALE /* of a product, or of what a pointwise node is followed by */
 };
 /* Attributes of a kind. */
 enum graph_flags {
@@ -114,11 +114,15 @@ struct graph_tensor {
 };
 /* Operands are numbers of tensors, in the order of the rules that are tensors; -1: none. */
 enum { GRAPH_OPERANDS = 20, GRAPH_NUMBERS = 4 };
+/* Matrices of a product that are read as their transposes. */
+enum graph_turned { GRAPH_TURNED_A = 1, GRAPH_TURNED_B = 2 };
 struct graph_node {
     int kind;
     int operand[GRAPH_OPERANDS];
     int mode, way, compute, axis, nan, spatial;
-    bool masked; /* see mudnn_pointwise */
+    bool masked;     /* see mudnn_pointwise */
+    int then;        /* likewise: mudnn_then */
+    unsigned turned; /* graph_turned */
     int64_t pre[MUDNN_DIMS], post[MUDNN_DIMS], stride[MUDNN_DIMS], window[MUDNN_DIMS];
     double alpha, beta, number[GRAPH_NUMBERS], low, high, slope;
     size_t at;                   /* workspace of its own */

@@ -103,6 +103,13 @@ static bool fits_batch(struct mudnn_operand *o, const struct mudnn_tensor *c)
     return fits;
 }
 
+static void turn_matrix(struct mudnn_tensor *t)
+{
+    const int64_t dim = t->dim[t->n - 2], stride = t->stride[t->n - 2];
+    t->dim[t->n - 2] = t->dim[t->n - 1], t->stride[t->n - 2] = t->stride[t->n - 1];
+    t->dim[t->n - 1] = dim, t->stride[t->n - 1] = stride;
+}
+
 int graph_matmul(struct graph_work *w)
 {
     struct mudnn_matmul m = {.a = OPERAND(MATMUL_ADESC),
@@ -116,6 +123,10 @@ int graph_matmul(struct graph_work *w)
     struct mudnn_operand *const lengths[] = {&m.rows, &m.columns, &m.inner};
     const int n = m.c.t.n;
     DNN_BAD_UNLESS(n >= 2 && fits_batch(&m.a, &m.c.t) && fits_batch(&m.b, &m.c.t));
+    if (w->n->turned & GRAPH_TURNED_A)
+        turn_matrix(&m.a.t);
+    if (w->n->turned & GRAPH_TURNED_B)
+        turn_matrix(&m.b.t);
     DNN_BAD_UNLESS(m.a.t.dim[n - 2] == m.c.t.dim[n - 2] && m.b.t.dim[n - 1] == m.c.t.dim[n - 1] &&
                    m.a.t.dim[n - 1] == m.b.t.dim[n - 2]);
     for (int i = 0; i < 3; i++)
@@ -209,8 +220,20 @@ static bool split_groups(struct mudnn_tensor *a, struct mudnn_tensor *c)
 int graph_reduction(struct graph_work *w)
 {
     struct mudnn_operand x = OPERAND(REDUCTION_XDESC), y = OPERAND(REDUCTION_YDESC);
-    DNN_BAD_UNLESS(graph_fit(&y.t, x.t.n) && split_groups(&x.t, &y.t));
-    struct mudnn_reduction r = {
-        .operation = w->n->mode, .nan = true, .alpha = 1, .a = x.t, .c = y.t, .a_at = x.at, .c_at = y.at};
+    struct mudnn_operand b = graph_operand_of(w, GRAPH_OWN_X);
+    DNN_BAD_UNLESS(graph_fit(&y.t, x.t.n));
+    struct mudnn_tensor groups = y.t;
+    if (b.t.n)
+        DNN_BAD_UNLESS(graph_alike(&b, &x.t) && split_groups(&b.t, &groups));
+    DNN_BAD_UNLESS(split_groups(&x.t, &y.t));
+    struct mudnn_reduction r = {.operation = w->n->mode,
+                                .nan = true,
+                                .alpha = 1,
+                                .a = x.t,
+                                .b = b.t,
+                                .c = y.t,
+                                .a_at = x.at,
+                                .b_at = b.at,
+                                .c_at = y.at};
     return w->at ? GRAPH_DONE(mu.mudnnHostReduce(w->stream, &r)) : CUDNN_STATUS_SUCCESS;
 }

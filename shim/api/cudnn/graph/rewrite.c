@@ -1,33 +1,11 @@
 /* What is changed in a plan before its nodes are ordered. cuDNN's fused engines take a graph of operations for what it
- * stands for, and so do we where that tells: a softmax in pieces, of which a row may have nothing that counts, and a
- * product that is scaled. And ragged tensors become dense ones, by nodes that load and store them, so that all other
- * nodes know only those. */
-#include <string.h>
-
-#include "api/cudnn/graph/graph.h"
+ * stands for, and so do we where that tells: a softmax in pieces, of which a row may have nothing that counts. And
+ * ragged tensors become dense ones, by nodes that load and store them, so that all other nodes know only those. */
+#include "api/cudnn/graph/rewrite.h"
 
 /* ---- softmax in pieces ------------------------------------------------------------------------- */
 
 enum { DEEP = 8 }; /* masks between a difference and its exponential */
-
-/* Is it the same tensor, whatever its descriptions? */
-static bool same_tensor(const struct graph_plan *p, int a, int b)
-{
-    return a >= 0 && b >= 0 && p->tensor[a].uid == p->tensor[b].uid;
-}
-
-static bool is_pointwise(const struct graph_node *n, int mode)
-{
-    return n->kind == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR && n->mode == mode;
-}
-
-static const struct graph_node *writer_of(const struct graph_plan *p, int tensor, int name)
-{
-    for (unsigned i = 0; i < p->nodes; i++)
-        if (same_tensor(p, graph_operand(&p->node[i], name), tensor))
-            return &p->node[i];
-    return NULL;
-}
 
 /* Does a tensor become an exponential, if need be behind masks? */
 static bool leads_to_exponential(const struct graph_plan *p, int tensor, int deep)
@@ -37,11 +15,11 @@ static bool leads_to_exponential(const struct graph_plan *p, int tensor, int dee
         bool band = n->kind == CUDNN_BACKEND_OPERATION_DIAGONAL_BAND_MASK_DESCRIPTOR;
         int from = graph_operand(n, band ? CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_XDESC
                                          : CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
-        if (!same_tensor(p, from, tensor))
+        if (!graph_same_tensor(p, from, tensor))
             continue;
-        if (is_pointwise(n, CUDNN_POINTWISE_EXP))
+        if (graph_is_pointwise(n, CUDNN_POINTWISE_EXP))
             return true;
-        if ((band || is_pointwise(n, CUDNN_POINTWISE_BINARY_SELECT)) &&
+        if ((band || graph_is_pointwise(n, CUDNN_POINTWISE_BINARY_SELECT)) &&
             leads_to_exponential(p,
                                  graph_operand(n, band ? CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_YDESC
                                                        : CUDNN_ATTR_OPERATION_POINTWISE_YDESC),
@@ -56,14 +34,14 @@ static bool divides_by_sum(const struct graph_plan *p, const struct graph_node *
 {
     int x = graph_operand(quotient, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
     int sum = graph_operand(quotient, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
-    const struct graph_node *exponential = writer_of(p, x, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
-    const struct graph_node *more = writer_of(p, sum, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
-    if (more && is_pointwise(more, CUDNN_POINTWISE_ADD))
+    const struct graph_node *exponential = graph_writer_of(p, x, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
+    const struct graph_node *more = graph_writer_of(p, sum, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
+    if (more && graph_is_pointwise(more, CUDNN_POINTWISE_ADD))
         sum = graph_operand(more, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
-    const struct graph_node *reduction = writer_of(p, sum, CUDNN_ATTR_OPERATION_REDUCTION_YDESC);
-    return exponential && is_pointwise(exponential, CUDNN_POINTWISE_EXP) && reduction &&
+    const struct graph_node *reduction = graph_writer_of(p, sum, CUDNN_ATTR_OPERATION_REDUCTION_YDESC);
+    return exponential && graph_is_pointwise(exponential, CUDNN_POINTWISE_EXP) && reduction &&
            reduction->mode == CUDNN_REDUCE_TENSOR_ADD &&
-           same_tensor(p, graph_operand(reduction, CUDNN_ATTR_OPERATION_REDUCTION_XDESC), x);
+           graph_same_tensor(p, graph_operand(reduction, CUDNN_ATTR_OPERATION_REDUCTION_XDESC), x);
 }
 
 /* The greatest of rows with a sink: cudnn-frontend gives the former the shape of the rows, whose numbers would not fit
@@ -72,7 +50,7 @@ static void mend_greatest(struct graph_plan *p, const struct graph_node *n)
 {
     int x = graph_operand(n, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
     int y = graph_operand(n, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
-    const struct graph_node *from = x < 0 || y < 0 ? NULL : writer_of(p, x, CUDNN_ATTR_OPERATION_REDUCTION_YDESC);
+    const struct graph_node *from = x < 0 || y < 0 ? NULL : graph_writer_of(p, x, CUDNN_ATTR_OPERATION_REDUCTION_YDESC);
     if (!from || from->mode != CUDNN_REDUCE_TENSOR_MAX || p->tensor[x].place != GRAPH_VIRTUAL)
         return;
     struct mudnn_tensor *t = &p->tensor[x].t;
@@ -90,11 +68,11 @@ static void mark_masked(struct graph_plan *p)
 {
     for (unsigned i = 0; i < p->nodes; i++) {
         struct graph_node *n = &p->node[i];
-        if (is_pointwise(n, CUDNN_POINTWISE_MAX))
+        if (graph_is_pointwise(n, CUDNN_POINTWISE_MAX))
             mend_greatest(p, n);
-        if (is_pointwise(n, CUDNN_POINTWISE_SUB))
+        if (graph_is_pointwise(n, CUDNN_POINTWISE_SUB))
             n->masked = leads_to_exponential(p, graph_operand(n, CUDNN_ATTR_OPERATION_POINTWISE_YDESC), DEEP);
-        else if (is_pointwise(n, CUDNN_POINTWISE_DIV))
+        else if (graph_is_pointwise(n, CUDNN_POINTWISE_DIV))
             n->masked = divides_by_sum(p, n);
     }
 }
@@ -106,8 +84,8 @@ static bool is_statistics(const struct graph_plan *p, int tensor, const struct g
 {
     for (unsigned i = 0; i < p->nodes; i++) {
         const struct graph_node *n = &p->node[i];
-        if (n != but && n->masked && is_pointwise(n, CUDNN_POINTWISE_SUB) &&
-            same_tensor(p, graph_operand(n, CUDNN_ATTR_OPERATION_POINTWISE_BDESC), tensor))
+        if (n != but && n->masked && graph_is_pointwise(n, CUDNN_POINTWISE_SUB) &&
+            graph_same_tensor(p, graph_operand(n, CUDNN_ATTR_OPERATION_POINTWISE_BDESC), tensor))
             return true;
     }
     return false;
@@ -119,79 +97,26 @@ static void mend_sinks(struct graph_plan *p)
 {
     for (unsigned i = 0; i < p->nodes; i++) {
         struct graph_node *share = &p->node[i];
-        if (!is_pointwise(share, CUDNN_POINTWISE_MUL))
+        if (!graph_is_pointwise(share, CUDNN_POINTWISE_MUL))
             continue;
         const int x = graph_operand(share, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
         const int y = graph_operand(share, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
-        const struct graph_node *e = writer_of(p, x, CUDNN_ATTR_OPERATION_POINTWISE_YDESC), *difference, *sum = NULL;
+        const struct graph_node *e = graph_writer_of(p, x, CUDNN_ATTR_OPERATION_POINTWISE_YDESC), *difference,
+                                *sum = NULL;
         for (unsigned k = 0; k < p->nodes; k++)
             if (p->node[k].kind == CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR &&
-                same_tensor(p, graph_operand(&p->node[k], CUDNN_ATTR_OPERATION_REDUCTION_XDESC), y))
+                graph_same_tensor(p, graph_operand(&p->node[k], CUDNN_ATTR_OPERATION_REDUCTION_XDESC), y))
                 sum = &p->node[k];
-        if (!e || !is_pointwise(e, CUDNN_POINTWISE_EXP) || !sum || sum->mode != CUDNN_REDUCE_TENSOR_ADD)
+        if (!e || !graph_is_pointwise(e, CUDNN_POINTWISE_EXP) || !sum || sum->mode != CUDNN_REDUCE_TENSOR_ADD)
             continue;
-        difference = writer_of(p, graph_operand(e, CUDNN_ATTR_OPERATION_POINTWISE_XDESC),
-                               CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
-        if (!difference || !is_pointwise(difference, CUDNN_POINTWISE_SUB))
+        difference = graph_writer_of(p, graph_operand(e, CUDNN_ATTR_OPERATION_POINTWISE_XDESC),
+                                     CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
+        if (!difference || !graph_is_pointwise(difference, CUDNN_POINTWISE_SUB))
             continue;
         const int sink = graph_operand(difference, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
         const int statistics = graph_operand(difference, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
         if (sink >= 0 && p->tensor[sink].place == GRAPH_REAL && is_statistics(p, statistics, difference))
             share->alpha = -share->alpha;
-    }
-}
-
-/* ---- products that are scaled ------------------------------------------------------------------- */
-
-static bool is_used_once(const struct graph_plan *p, int tensor, const struct graph_node *writer)
-{
-    int users = 0;
-    for (unsigned i = 0; i < p->nodes; i++)
-        for (int k = 0; k < GRAPH_OPERANDS; k++)
-            users += &p->node[i] != writer && same_tensor(p, p->node[i].operand[k], tensor);
-    return users == 1;
-}
-
-/* A number for all: of a shape of ones. */
-static bool is_number(const struct graph_plan *p, int tensor)
-{
-    bool one = tensor >= 0 && dnn_size(p->tensor[tensor].t.type) && p->tensor[tensor].t.type != CUDNN_DATA_BOOLEAN;
-    for (int i = 0; one && i < p->tensor[tensor].t.n; i++)
-        one = p->tensor[tensor].t.dim[i] == 1;
-    return one;
-}
-
-/* Scores of attention are scaled by an operation of its own, which costs as much as the product: here by the product,
- * where nothing is lost, neither digits of a narrower type between nor a padding's value. */
-static bool scale_product(struct graph_plan *p, const struct graph_node *n)
-{
-    int x = graph_operand(n, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
-    int scale = graph_operand(n, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
-    int y = graph_operand(n, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
-    if (!is_pointwise(n, CUDNN_POINTWISE_MUL) || n->alpha != 1 || n->beta != 1 || x < 0 || y < 0)
-        return false;
-    struct graph_node *product = (struct graph_node *)(uintptr_t)writer_of(p, x, CUDNN_ATTR_OPERATION_MATMUL_CDESC);
-    const struct graph_tensor *t = &p->tensor[x];
-    if (!product || graph_operand(product, GRAPH_OWN_SCALE) >= 0 || product->number[0] != 0 || !is_number(p, scale) ||
-        t->place != GRAPH_VIRTUAL || t->t.type != CUDNN_DATA_FLOAT || t->ragged >= 0 || p->tensor[y].ragged >= 0 ||
-        !dnn_same_shape(&t->t, &p->tensor[y].t) || !is_used_once(p, x, product))
-        return false;
-    for (int k = 0; k < 2; k++) { /* sums of bytes and wide numbers are exact before they are scaled */
-        int operand = graph_operand(product, k ? CUDNN_ATTR_OPERATION_MATMUL_BDESC : CUDNN_ATTR_OPERATION_MATMUL_ADESC);
-        int type = p->tensor[operand].t.type;
-        if (type != CUDNN_DATA_FLOAT && type != CUDNN_DATA_HALF && type != CUDNN_DATA_BFLOAT16)
-            return false;
-    }
-    return graph_set(product, GRAPH_OWN_SCALE, scale) && graph_set(product, CUDNN_ATTR_OPERATION_MATMUL_CDESC, y);
-}
-
-static void scale_products(struct graph_plan *p)
-{
-    for (unsigned i = 0; i < p->nodes;) {
-        if (scale_product(p, &p->node[i]))
-            memmove(&p->node[i], &p->node[i + 1], (--p->nodes - i) * sizeof *p->node);
-        else
-            i++;
     }
 }
 
@@ -229,8 +154,8 @@ static int64_t step_of_offsets(const struct graph_plan *p, int offsets, int64_t 
 {
     for (unsigned i = 0; i < p->tensors; i++) {
         const struct mudnn_tensor *t = &p->tensor[i].t;
-        if (p->tensor[i].ragged < 0 || p->tensor[i].ragged_unit || !same_tensor(p, p->tensor[i].ragged, offsets) ||
-            t->n < 3)
+        if (p->tensor[i].ragged < 0 || p->tensor[i].ragged_unit ||
+            !graph_same_tensor(p, p->tensor[i].ragged, offsets) || t->n < 3)
             continue;
         int64_t other = t->stride[longest_dim(t)];
         step = other > 0 && other < step ? other : step;
@@ -292,7 +217,7 @@ int graph_rewrite(struct graph_plan *p)
     int r = CUDNN_STATUS_SUCCESS;
     mark_masked(p);
     mend_sinks(p);
-    scale_products(p);
+    graph_fuse(p);
     for (unsigned i = 0, all = p->tensors; !r && i < all; i++)
         if (p->tensor[i].ragged >= 0)
             r = make_dense(p, i);

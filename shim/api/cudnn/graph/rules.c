@@ -108,6 +108,10 @@ static const struct graph_rule convolution_filter[] = {
     SCALAR(OPERATION_CONVOLUTION_BWD_FILTER_ALPHA),
     SCALAR(OPERATION_CONVOLUTION_BWD_FILTER_BETA),
 };
+#define OWN(name, flags) \
+    { \
+        GRAPH_OWN_##name, T(BACKEND_DESCRIPTOR), K(TENSOR), flags, 1 \
+    }
 static const struct graph_rule operation_pointwise[] = {
     REF(OPERATION_POINTWISE_PW_DESCRIPTOR, POINTWISE),
     MAYIN(OPERATION_POINTWISE_XDESC),
@@ -118,11 +122,8 @@ static const struct graph_rule operation_pointwise[] = {
     MAYOUT(OPERATION_POINTWISE_DXDESC),
     SCALAR(OPERATION_POINTWISE_ALPHA1),
     SCALAR(OPERATION_POINTWISE_ALPHA2),
+    OWN(SCALE, GRAPH_INPUT),
 };
-#define OWN(name, flags) \
-    { \
-        GRAPH_OWN_##name, T(BACKEND_DESCRIPTOR), K(TENSOR), flags, 1 \
-    }
 static const struct graph_rule operation_matmul[] = {
     REF(OPERATION_MATMUL_DESC, MATMUL),
     IN(OPERATION_MATMUL_ADESC),
@@ -135,7 +136,10 @@ static const struct graph_rule operation_matmul[] = {
     OWN(SCALE, GRAPH_INPUT),
 };
 static const struct graph_rule operation_reduction[] = {
-    REF(OPERATION_REDUCTION_DESC, REDUCTION), IN(OPERATION_REDUCTION_XDESC), OUT(OPERATION_REDUCTION_YDESC),
+    REF(OPERATION_REDUCTION_DESC, REDUCTION),
+    IN(OPERATION_REDUCTION_XDESC),
+    OUT(OPERATION_REDUCTION_YDESC),
+    OWN(X, GRAPH_INPUT),                          /* what x is multiplied by */
     MAYIN(OPERATION_REDUCTION_GROUP_OFFSET_DESC), /* refused */
 };
 static const struct graph_rule gen_stats[] = {

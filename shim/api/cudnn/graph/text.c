@@ -7,7 +7,7 @@
 #include "api/cudnn/graph/graph.h"
 
 /* Of what is below: a plan that another release wrote is refused. */
-enum { FORMAT = 3, MOST = 1 << 16 };
+enum { FORMAT = 4, MOST = 1 << 16 };
 static const char head[] = "{\"cumu_cudnn_plan\": %d, \"sizes\": [%zu, %zu], \"tensors\": %u, \"nodes\": %u, "
                            "\"check\": \"%016llx\", \"data\": \"";
 static const char tail[] = "\"}";
