@@ -60,6 +60,7 @@ enum cumu_event_kind {
 /* What NVTX lets a program say of a range or a mark besides its name. */
 struct cumu_annotation {
     const char *domain, *category; /* NULL: the default domain; none, or one that is a number only */
+    const char *scope;             /* where it belongs, as a path; or NULL */
     const char *payload;           /* a number as text, or NULL; of a counter its value */
     uint32_t category_number, color /* 0xAARRGGBB */;
     bool colored;

@@ -1,6 +1,7 @@
 /* Writes ranges, marks and counters of NVTX, in each of the formats: with domain, category, colour and payload. */
 #include "core/trace.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { NAME = 1024 };
@@ -57,6 +58,10 @@ void cumu_range_text(struct cumu_writer *w, const struct cumu_event *e)
         cumu_write(w, " domain ");
         quoted(w, a->domain);
     }
+    if (a->scope) {
+        cumu_write(w, " scope ");
+        quoted(w, a->scope);
+    }
     if (a->category) {
         cumu_write(w, " category ");
         quoted(w, a->category);
@@ -75,6 +80,10 @@ static void members(struct cumu_writer *w, const struct cumu_annotation *a)
     if (a->domain) {
         cumu_write(w, ", \"domain\": ");
         quoted(w, a->domain);
+    }
+    if (a->scope) {
+        cumu_write(w, ", \"scope\": ");
+        quoted(w, a->scope);
     }
     if (a->category) {
         cumu_write(w, ", \"category\": ");
@@ -117,7 +126,7 @@ static void chrome_line(struct cumu_writer *w, const struct cumu_event *e, const
     cumu_write(w, "}},");
 }
 
-/* A track of the process, of its domain's; JSON has no infinities. */
+/* A track of the process, of its domain's and scope's; JSON has no infinities. */
 static void chrome_counter(struct cumu_writer *w, const struct cumu_event *e)
 {
     const struct cumu_annotation *a = e->annotation;
@@ -127,9 +136,12 @@ static void chrome_counter(struct cumu_writer *w, const struct cumu_event *e)
     quoted(w, e->name);
     cumu_write(w, ", \"cat\": \"nvtx\", \"ph\": \"C\", \"ts\": %.3f, \"pid\": %ld, \"tid\": %u", (double)e->start / 1e3,
                e->process, e->thread);
-    if (a->domain) {
+    if (a->domain || a->scope) {
+        char id[NAME];
+        (void)snprintf(id, sizeof id, "%s%s%s", a->domain ? a->domain : "", a->domain && a->scope ? "/" : "",
+                       a->scope ? a->scope : "");
         cumu_write(w, ", \"id\": ");
-        quoted(w, a->domain);
+        quoted(w, id);
     }
     cumu_write(w, ", \"args\": {\"value\": %s}},", a->payload);
 }

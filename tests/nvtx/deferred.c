@@ -248,18 +248,79 @@ static void events(void)
     batch(domain, NULL);
 }
 
-int main(void)
+/* Counters, members of groups, events and batches of them that say where they belong. */
+static uint64_t new_scope(const char *path, uint64_t parent)
 {
+    const struct {
+        size_t size;
+        const char *path;
+        uint64_t parent, id;
+    } a = {sizeof a, path, parent, 0};
+    return ((uint64_t(*)(void *, const void *))p[12])(domain, &a);
+}
+static uint64_t counter_in(const char *name, uint64_t type, uint64_t scope)
+{
+    const struct counter a = {sizeof a, type, name, NULL, scope, NULL, 0};
+    return ((uint64_t(*)(void *, const void *))c[0])(domain, &a);
+}
+static void scopes(void)
+{
+    enum { ROOT = 1, MACHINE = 2, PROCESS = 21, THREAD = 22, SCOPE = 70 };
+    const uint64_t gpu = new_scope("//GPU[0]", ROOT), stream = new_scope("stream", gpu), same = new_scope(NULL, stream),
+                   nic = new_scope("nic", MACHINE);
+    const struct {
+        const char *name;
+        uint64_t scope;
+    } plain[] = {{"root", ROOT}, {"gpu", gpu},       {"stream", stream},   {"same", same},
+                 {"nic", nic},   {"unknown", 12345}, {"process", PROCESS}, {"thread", THREAD}};
+    const int32_t v = 7, two[] = {1, 2};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        sample(counter_in(plain[i].name, INT32, plain[i].scope), &v, sizeof v);
+    const struct semantics of_time = {sizeof of_time, 2, 1, NULL, 14}, own = {sizeof own, 1, 1, &of_time, gpu};
+    const struct entry pair[] = {{.type = INT32, .name = "own", .semantics = &own}, {.type = INT32, .name = "group's"}};
+    sample(counter_in("pair", schema("pair", pair, 2), nic), two, sizeof two);
+    const struct {
+        int64_t at;
+        uint64_t scope;
+    } event = {now(), stream}, none = {now(), 0};
+    const struct entry e[] = {{.flags = TIME, .type = INT64}, {.type = SCOPE}};
+    const uint64_t with = schema("event", e, 2), without = schema("batched", e, 1);
+    submit(with, &event, sizeof event);
+    submit(with, &none, sizeof none);
+    const struct data d = {with, sizeof event, &event};
+    ((void (*)(void *, const void *, size_t))p[2])(domain, &d, 1);
+    ((int (*)(void *, const void *, size_t))p[3])(domain, &d, 1);
+    ((int (*)(void *, const void *, size_t))p[4])(domain, NULL, 0);
+    const uint64_t id = ((uint64_t(*)(void *, const void *, size_t))p[5])(domain, &d, 1);
+    ((void (*)(void *, uint64_t, const void *, size_t))p[6])(domain, id, NULL, 0);
+    const struct {
+        uint64_t schema;
+        size_t size;
+        const void *events;
+        uint64_t scope, flags;
+        const void *flexible;
+        size_t flexible_size, flexible_offset;
+    } batch = {without, 8, &event.at, nic, 0, NULL, 0, 0};
+    ((void (*)(void *, const void *))p[17])(domain, &batch);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
     struct segment sp = {0, 32, p}, sc = {0, 32, c};
     struct module mp = {3, sizeof mp, 2, 0x0104, 1, &sp, NULL, NULL},
                   mc = {3, sizeof mc, 4, 0x0102, 1, &sc, NULL, NULL};
     int (*init)(struct module *) = extension();
     if (!init || !init(&mp) || !init(&mc) || !p[17] || !c[5])
         return 1;
-    groups();
-    batches();
-    clocks();
-    events();
+    if (argc > 1) {
+        scopes();
+    } else {
+        groups();
+        batches();
+        clocks();
+        events();
+    }
     printf("PASS\n");
     return 0;
 }

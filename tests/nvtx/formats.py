@@ -1,11 +1,11 @@
-"""usage: formats.py jsonl|chrome|counters FILE: the ranges and marks of client.c with all that it says of them; prints ok.
+"""usage: formats.py jsonl|chrome|counters|scopes FILE: the ranges and marks of client.c with all that it says of them; prints ok.
 formats.py deferred FILE SAID: what deferred.c said is wanted, at these times, and nothing else but its groups."""
 import json
 import sys
 
 form, path = sys.argv[1:3]
 with open(path) as f:
-    events = json.load(f) if form in ("chrome", "counters") else [json.loads(line) for line in f]
+    events = json.load(f) if form in ("chrome", "counters", "scopes") else [json.loads(line) for line in f]
 events = [e for e in events if (e.get("cat") or e.get("library")) == "nvtx"]
 
 
@@ -13,6 +13,16 @@ if form == "counters":
     seen = [(e["name"], e.get("id"), e["args"]["value"]) for e in events if e["ph"] == "C"]
     assert seen == [("queue", "counted", -3), ("queue", "counted", 2**63 - 1), ("load", None, 0.25), ("load", None, 0.5),
                     ("narrow", None, -7), ("queue", "counted", 0)], seen
+    print("ok")
+    sys.exit()
+
+if form == "scopes":
+    tracks = {e["name"]: e.get("id") for e in events if e["ph"] == "C"}
+    assert tracks["gpu"] == "GPU[0]" and tracks["pair.group's"] == "machine/nic" and tracks["root"] is None, tracks
+    rest = [(e["ph"], e["args"].get("scope")) for e in events if e["ph"] != "C"]
+    stream = "GPU[0]/stream"
+    assert rest == [("i", stream), ("i", None), ("i", stream), ("X", stream), ("b", stream), ("e", stream),
+                    ("i", "machine/nic")], rest
     print("ok")
     sys.exit()
 

@@ -48,6 +48,27 @@ check "counters: look like this" 0 '^"queue" domain "counted" = -3 "queue" domai
 check "groups, batches, deferred events" 0 PASS 'gap: .*nvtxCounterBatchSubmit' 'gap: .*nvtxEventSubmit' -- \
     $trace --format jsonl -o "$tmp/deferred.jsonl" "$tmp/deferred"
 cp "$tmp/out" "$tmp/said"
+check "scopes" 0 PASS -- $trace -o "$tmp/scopes" "$tmp/deferred" scopes
+sed -nE 's/^ *[0-9.]+ [0-9]+\.[0-9]+ *(counter|mark|range) /\1 /p' "$tmp/scopes" | sed 's/ <[0-9.]* us>$//' >"$tmp/scoped"
+cat >"$tmp/wanted" <<END
+counter "root" = 7
+counter "gpu" scope "GPU[0]" = 7
+counter "stream" scope "GPU[0]/stream" = 7
+counter "same" scope "GPU[0]/stream" = 7
+counter "nic" scope "machine/nic" = 7
+counter "unknown" = 7
+counter "process" scope "process" = 7
+counter "thread" scope "thread 1" = 7
+counter "pair.own" scope "GPU[0]" = 1
+counter "pair.group's" scope "machine/nic" = 2
+mark "event" scope "GPU[0]/stream"
+mark "event"
+mark "event" scope "GPU[0]/stream"
+range "event" scope "GPU[0]/stream"
+range "event" scope "GPU[0]/stream"
+mark "batched" scope "machine/nic"
+END
+check "scopes: look like this" 0 -- diff -u "$tmp/wanted" "$tmp/scoped"
 check "without a trace" 0 PASS -- $cumu run --backend host -- "$tmp/deferred"
 check "a filter" 0 '"registered"' -- $trace --filter 'nvtx:reg*' "$tmp/client" headers
 absent "leaves others out" plain
@@ -60,6 +81,8 @@ if command -v python3 >/dev/null 2>&1; then
     check "is one array" 0 '^ok$' -- python3 "$here/formats.py" chrome "$tmp/chrome.json"
     check "at their times" 0 '^ok$' -- python3 "$here/formats.py" deferred "$tmp/deferred.jsonl" "$tmp/said"
     check "counters in it" 0 PASS -- $trace --format chrome -o "$tmp/counters.json" "$tmp/client" headers counters
+    check "scopes in it" 0 PASS -- $trace --format chrome -o "$tmp/scopes.json" "$tmp/deferred" scopes
+    check "have tracks" 0 '^ok$' -- python3 "$here/formats.py" scopes "$tmp/scopes.json"
     check "are tracks" 0 '^ok$' -- python3 "$here/formats.py" counters "$tmp/counters.json"
     # A program's locale may have a decimal comma, which no format of machines has.
     if command -v localedef >/dev/null && localedef -i de_DE -f UTF-8 "$tmp/de_DE.UTF-8" 2>/dev/null; then

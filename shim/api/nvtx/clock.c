@@ -1,4 +1,4 @@
-/* NVTX's clocks and scopes: times that a program read itself, as times of a trace. Known are the tracer's own clock,
+/* NVTX's clocks: times that a program read itself, as times of a trace. Known are the tracer's own clock,
  * which programs get by nvtxTimestampGet, the system's monotonic and real time, and clocks that the program relates to
  * these by two points or by a factor. */
 #include "api/nvtx/nvtx.h"
@@ -12,11 +12,6 @@ struct attributes { /* nvtxTimeDomainAttr_t */
     uint64_t scope, type, id, flags;
     int64_t resolution; /* ticks a second, or 0 */
     uint64_t start;
-};
-struct scope { /* nvtxScopeAttr_t */
-    size_t size;
-    const char *path;
-    uint64_t parent, id;
 };
 struct point { /* nvtxSyncPoint_t */
     int64_t from, to;
@@ -40,14 +35,6 @@ struct clock {
 static HMAP(struct clock) clocks = HMAP_INIT;
 
 int64_t cumu_nvtx_now(void) { return (int64_t)cumu_trace_now(); }
-
-/* Scopes are not shown, but have numbers. */
-uint64_t cumu_nvtx_scope(const void *domain, const void *attributes)
-{
-    const struct scope *s = attributes;
-    (void)domain;
-    return !s || s->size < sizeof *s ? 0 : s->id ? s->id : cumu_nvtx_new_id();
-}
 
 /* The clock, new if there is none; NULL without memory. The table is locked. */
 static struct clock *find(const void *domain, uint64_t id)

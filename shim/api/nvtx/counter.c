@@ -1,8 +1,8 @@
 /* NVTX's counters: numbers of a program's over time, each of which is one event of a trace; groups of them, whose
  * members a schema describes; and batches that have times of their own. Layouts and numbers: NVTX's public headers. */
 #include "api/nvtx/nvtx.h"
+#include "api/nvtx/registry.h"
 #include "core/core.h"
-#include "core/hmap.h"
 #include "core/intern.h"
 #include "core/log.h"
 #include "core/trace.h"
@@ -34,91 +34,76 @@ enum { IS_POINTER = 1 << 1, IS_ARRAY = 7 << 4, KIND_OF_ENTRY = 3 << 10, IS_TIME 
 enum { PART_OF_EVENT = 7 << 12, IS_COUNTER = 4 << 12 };
 
 struct counter {
-    struct key {
-        const void *domain;
-        uint64_t id;
-    } key;
+    struct nvtx_registered is;
     const char *name;
-    uint64_t type, clock; /* clock: of its batches' times */
-    UT_hash_handle hh;
+    uint64_t type, scope, clock; /* clock: of its batches' times */
 };
-static HMAP(struct counter) counters = HMAP_INIT;
 
 uint64_t cumu_nvtx_counter(const void *domain, const void *attributes)
 {
     const struct attributes *a = attributes;
     if (!a || a->size < sizeof *a)
         return 0;
-    struct counter *c = calloc(1, sizeof *c), *there = NULL;
+    struct counter *c = calloc(1, sizeof *c);
     if (!c)
         return 0;
-    const uint64_t id = a->id ? a->id : cumu_nvtx_new_id();
-    c->key.domain = domain;
-    c->key.id = id;
     c->name = a->name ? cumu_intern(a->name) : NULL;
     c->type = a->type;
-    c->clock = cumu_nvtx_clock_of(a->semantics);
-    hmap_lock(&counters);
-    HASH_FIND(hh, counters.head, &c->key, sizeof c->key, there);
-    if (!there)
-        HASH_ADD(hh, counters.head, key, sizeof c->key, c);
-    if (there || !hmap_added(c))
-        free(c);
-    hmap_unlock(&counters);
-    return id;
+    c->scope = a->scope ? a->scope : cumu_nvtx_said(a->semantics, NVTX_SEMANTICS_SCOPE);
+    c->clock = cumu_nvtx_said(a->semantics, NVTX_SEMANTICS_TIME);
+    return cumu_nvtx_keep(&c->is, NVTX_COUNTER, domain, a->id);
 }
 
-static bool find(struct counter *found, const void *domain, uint64_t id)
+/* NULL: there is none, or nobody listens. */
+static const struct counter *find(const void *domain, uint64_t id)
 {
-    const struct key key = {domain, id};
-    struct counter *c = NULL;
-    if (!cumu_active() || !cumu_tracing())
-        return false;
-    hmap_lock(&counters);
-    HASH_FIND(hh, counters.head, &key, sizeof key, c);
-    if (c)
-        *found = *c;
-    hmap_unlock(&counters);
-    return c != NULL;
+    return cumu_active() && cumu_tracing() ? cumu_nvtx_kept(NVTX_COUNTER, domain, id) : NULL;
 }
 
 /* member: of a group, or NULL. at: when it was, or 0: now. */
-static void tell(const struct counter *c, const char *member, const char *value, uint64_t at)
+static void tell(const struct counter *c, const struct nvtx_member *member, const char *value, uint64_t at)
 {
-    const struct cumu_annotation a = {.domain = cumu_nvtx_text(c->key.domain, true), .payload = value};
+    const uint64_t scope = member && member->scope ? member->scope : c->scope;
+    struct cumu_annotation a = {.domain = cumu_nvtx_text(c->is.domain, true),
+                                .scope = cumu_nvtx_scope_of(c->is.domain, scope),
+                                .payload = value};
     const char *name = c->name ? c->name : "counter";
-    char both[256];
+    char both[256], thread[32];
     if (member) {
-        (void)snprintf(both, sizeof both, "%s.%s", name, member);
+        (void)snprintf(both, sizeof both, "%s.%s", name, member->name ? member->name : "");
         name = both;
     }
     struct cumu_event e = {.kind = CUMU_EVENT_COUNTER, .library = "nvtx", .name = name, .annotation = &a};
     cumu_trace_begin();
     e.start = at ? at : cumu_trace_now();
     cumu_trace_stamp(&e);
+    if (scope == NVTX_SCOPE_THREAD) { /* each thread has its own */
+        (void)snprintf(thread, sizeof thread, "%s %u", a.scope, e.thread);
+        a.scope = thread;
+    }
     cumu_trace_event(&e);
 }
 
 void cumu_nvtx_count_integer(const void *domain, uint64_t id, int64_t value)
 {
-    struct counter c;
+    const struct counter *c = find(domain, id);
     char text[32];
-    if (find(&c, domain, id) && cumu_nvtx_number(NVTX_TYPE_INT64, &value, sizeof value, text))
-        tell(&c, NULL, text, 0);
+    if (c && cumu_nvtx_number(NVTX_TYPE_INT64, &value, sizeof value, text))
+        tell(c, NULL, text, 0);
 }
 void cumu_nvtx_count_real(const void *domain, uint64_t id, double value)
 {
-    struct counter c;
+    const struct counter *c = find(domain, id);
     char text[32];
-    if (find(&c, domain, id) && cumu_nvtx_number(NVTX_TYPE_DOUBLE, &value, sizeof value, text))
-        tell(&c, NULL, text, 0);
+    if (c && cumu_nvtx_number(NVTX_TYPE_DOUBLE, &value, sizeof value, text))
+        tell(c, NULL, text, 0);
 }
 /* Why there is no number: because it is 0, or the one before still, or because nobody knows. */
 void cumu_nvtx_count_none(const void *domain, uint64_t id, uint8_t reason)
 {
-    struct counter c;
-    if (reason == SAMPLE_ZERO && find(&c, domain, id))
-        tell(&c, NULL, "0", 0);
+    const struct counter *c = find(domain, id);
+    if (reason == SAMPLE_ZERO && c)
+        tell(c, NULL, "0", 0);
 }
 
 /* ---- samples ----------------------------------------------------------------------------------- */
@@ -127,14 +112,14 @@ void cumu_nvtx_count_none(const void *domain, uint64_t id, uint8_t reason)
 static size_t sample_size(const struct counter *c)
 {
     const size_t number = cumu_nvtx_number(c->type, NULL, 0, NULL);
-    const struct nvtx_schema *s = number ? NULL : cumu_nvtx_schema_of(c->key.domain, c->type);
+    const struct nvtx_schema *s = number ? NULL : cumu_nvtx_schema_of(c->is.domain, c->type);
     return s ? s->size : number;
 }
 
 /* When a sample of a group was, by the time among its members; 0 if there is none, or of an unknown clock. */
 static uint64_t time_within(const struct counter *c, const char *sample, size_t size)
 {
-    const struct nvtx_schema *s = cumu_nvtx_schema_of(c->key.domain, c->type);
+    const struct nvtx_schema *s = cumu_nvtx_schema_of(c->is.domain, c->type);
     uint64_t at = 0;
     for (size_t i = 0; s && i < s->count; i++) {
         const struct nvtx_member *m = &s->members[i];
@@ -143,7 +128,7 @@ static uint64_t time_within(const struct counter *c, const char *sample, size_t 
             m->offset > size - sizeof ticks)
             continue;
         memcpy(&ticks, sample + m->offset, sizeof ticks);
-        (void)cumu_nvtx_time(c->key.domain, m->clock, ticks, &at);
+        (void)cumu_nvtx_time(c->is.domain, m->clock, ticks, &at);
     }
     return at;
 }
@@ -157,7 +142,7 @@ static void tell_sample(const struct counter *c, const char *sample, size_t size
             tell(c, NULL, text, at);
         return;
     }
-    const struct nvtx_schema *s = cumu_nvtx_schema_of(c->key.domain, c->type);
+    const struct nvtx_schema *s = cumu_nvtx_schema_of(c->is.domain, c->type);
     bool named = false;
     for (size_t i = 0; s && i < s->count; i++)
         named |= (s->members[i].flags & PART_OF_EVENT) == IS_COUNTER;
@@ -167,37 +152,37 @@ static void tell_sample(const struct counter *c, const char *sample, size_t size
             (named && (m->flags & PART_OF_EVENT) != IS_COUNTER))
             continue;
         if (cumu_nvtx_number(m->type, sample + m->offset, size - m->offset, text))
-            tell(c, m->name ? m->name : "", text, at);
+            tell(c, m, text, at);
     }
 }
 
 void cumu_nvtx_count(const void *domain, uint64_t id, const void *value, size_t size)
 {
-    struct counter c;
-    if (value && find(&c, domain, id))
-        tell_sample(&c, value, size, time_within(&c, value, size));
+    const struct counter *c = find(domain, id);
+    if (value && c)
+        tell_sample(c, value, size, time_within(c, value, size));
 }
 
 void cumu_nvtx_count_batch(const void *domain, const void *batch)
 {
     const struct batch *b = batch;
-    struct counter c;
-    if (!b || !b->samples || !find(&c, domain, b->counter))
+    const struct counter *c = b ? find(domain, b->counter) : NULL;
+    if (!c || !b->samples)
         return;
-    const size_t each = sample_size(&c), n = each ? b->size / each : 0, times = b->times_size / sizeof *b->times;
+    const size_t each = sample_size(c), n = each ? b->size / each : 0, times = b->times_size / sizeof *b->times;
     const bool begins = b->flags & BEGIN_AND_INTERVAL, pair = begins || b->flags & END_AND_INTERVAL;
     for (size_t i = 0; i < n; i++) {
         const char *sample = (const char *)b->samples + i * each;
         uint64_t at = 0;
         if (!b->times)
-            at = time_within(&c, sample, each);
+            at = time_within(c, sample, each);
         else if (pair ? times >= 2 : i < times) {
             const uint64_t back = begins ? (uint64_t)-i : n - 1 - i; /* intervals before the time that is said */
             const uint64_t ticks = pair ? (uint64_t)b->times[0] - back * (uint64_t)b->times[1] : (uint64_t)b->times[i];
-            (void)cumu_nvtx_time(domain, c.clock, (int64_t)ticks, &at);
+            (void)cumu_nvtx_time(domain, c->clock, (int64_t)ticks, &at);
         }
         if (at)
-            tell_sample(&c, sample, each, at);
+            tell_sample(c, sample, each, at);
         else
             cumu_gap("nvtx", "nvtxCounterBatchSubmit", "samples without times of a clock that is known");
     }

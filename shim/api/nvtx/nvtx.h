@@ -83,6 +83,7 @@ enum {
     NVTX_TYPE_DOUBLE = 20,
     NVTX_TYPE_CATEGORY = 68,
     NVTX_TYPE_COLOR = 69,
+    NVTX_TYPE_SCOPE = 70,
     NVTX_TYPE_TEXT = 75, /* to 78: characters of other sizes */
     NVTX_TYPE_TEXT_UTF8 = 76,
     NVTX_TYPE_TEXT_UTF32 = 78,
@@ -91,7 +92,7 @@ enum {
 /* A member whose place is known. name: NULL: it has none. clock: whose times it has. */
 struct nvtx_member {
     const char *name;
-    uint64_t type, flags, detail, clock;
+    uint64_t type, flags, detail, clock, scope; /* scope: that of a counter of a group, or 0 */
     size_t offset, size;
 };
 struct nvtx_schema {
@@ -104,15 +105,24 @@ struct nvtx_schema {
 uint64_t cumu_nvtx_new_id(void);
 /* What a program registered, which stays; NULL: no such one. */
 const struct nvtx_schema *cumu_nvtx_schema_of(const void *domain, uint64_t id);
-/* The clock that a list of semantics names, or 0. */
-uint64_t cumu_nvtx_clock_of(const void *semantics);
+/* The number that a list of semantics has under this one of its own, of a clock or a scope; or 0. */
+enum { NVTX_SEMANTICS_SCOPE = 1, NVTX_SEMANTICS_TIME = 2 };
+uint64_t cumu_nvtx_said(const void *semantics, unsigned id);
+/* A scope's path, which stays; NULL: it has none (scope.c). */
+enum { NVTX_SCOPE_THREAD = 22 };
+const char *cumu_nvtx_scope_of(const void *domain, uint64_t id);
 /* A number of a predefined type as text; its size, or 0: it is none, or there are fewer bytes. at NULL: only the
  * size. */
 size_t cumu_nvtx_number(uint64_t type, const void *at, size_t size, char text[32]);
 
 /* An event that a program tells behind its time (ranges.c): a range, or with an end of 0 a mark. Of the tracer's
- * clock. */
-void cumu_nvtx_tell(const void *domain, const struct nvtx_attributes *a, uint64_t start, uint64_t end);
+ * clock. scope: its path, or NULL. */
+void cumu_nvtx_tell(const void *domain, const struct nvtx_attributes *a, const char *scope, uint64_t start,
+                    uint64_t end);
+/* Those that it tells at their time. */
+void cumu_nvtx_mark(const void *domain, const struct nvtx_attributes *a, const char *scope);
+int cumu_nvtx_push(const void *domain, const struct nvtx_attributes *a, const char *scope);
+uint64_t cumu_nvtx_start(const void *domain, const struct nvtx_attributes *a, const char *scope);
 
 /* A time of a clock as one of the tracer's; false: nobody knows that clock (clock.c). */
 bool cumu_nvtx_time(const void *domain, uint64_t clock, int64_t ticks, uint64_t *ns);
@@ -130,7 +140,7 @@ void cumu_nvtx_payload_end(void *domain, uint64_t id, const void *payloads, size
 void cumu_nvtx_submit(const void *domain, const void *payloads, size_t count);
 void cumu_nvtx_submit_batch(const void *domain, const void *batch);
 
-/* Clocks and scopes (clock.c). */
+/* Clocks and scopes (clock.c, scope.c). */
 int64_t cumu_nvtx_now(void);
 uint64_t cumu_nvtx_scope(const void *domain, const void *attributes);
 uint64_t cumu_nvtx_clock(const void *domain, const void *attributes);

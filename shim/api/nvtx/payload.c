@@ -54,8 +54,8 @@ static void take_message(struct nvtx_attributes *a, const struct data *d, const 
     }
 }
 
-/* As the attributes of an event: what is said later counts. */
-static struct nvtx_attributes event_of(const void *domain, const struct data *d, size_t count)
+/* As the attributes of an event, and its scope, if they have one: what is said later counts. */
+static struct nvtx_attributes event_of(const void *domain, const struct data *d, size_t count, const char **scope)
 {
     struct nvtx_attributes a = {.size = sizeof a, .message_type = NVTX_MESSAGE_ASCII};
     const char *name = NULL;
@@ -70,6 +70,9 @@ static struct nvtx_attributes event_of(const void *domain, const struct data *d,
                 (void)read_member(&d[i], m, &a.category, sizeof a.category);
             if (m->type == NVTX_TYPE_COLOR && read_member(&d[i], m, &a.color, sizeof a.color))
                 a.color_type = NVTX_COLOR_ARGB;
+            uint64_t id;
+            if (m->type == NVTX_TYPE_SCOPE && read_member(&d[i], m, &id, sizeof id))
+                *scope = cumu_nvtx_scope_of(domain, id);
         }
     }
     if (!a.message)
@@ -79,18 +82,21 @@ static struct nvtx_attributes event_of(const void *domain, const struct data *d,
 
 void cumu_nvtx_payload_mark(void *domain, const void *payloads, size_t count)
 {
-    const struct nvtx_attributes a = event_of(domain, payloads, count);
-    wrap_nvtxDomainMarkEx(domain, &a);
+    const char *scope = NULL;
+    const struct nvtx_attributes a = event_of(domain, payloads, count, &scope);
+    cumu_nvtx_mark(domain, &a, scope);
 }
 int cumu_nvtx_payload_push(void *domain, const void *payloads, size_t count)
 {
-    const struct nvtx_attributes a = event_of(domain, payloads, count);
-    return wrap_nvtxDomainRangePushEx(domain, &a);
+    const char *scope = NULL;
+    const struct nvtx_attributes a = event_of(domain, payloads, count, &scope);
+    return cumu_nvtx_push(domain, &a, scope);
 }
 uint64_t cumu_nvtx_payload_start(void *domain, const void *payloads, size_t count)
 {
-    const struct nvtx_attributes a = event_of(domain, payloads, count);
-    return wrap_nvtxDomainRangeStartEx(domain, &a);
+    const char *scope = NULL;
+    const struct nvtx_attributes a = event_of(domain, payloads, count, &scope);
+    return cumu_nvtx_start(domain, &a, scope);
 }
 /* What a range has at its end only is not shown. */
 int cumu_nvtx_payload_pop(void *domain, const void *payloads, size_t count)
@@ -107,9 +113,8 @@ void cumu_nvtx_payload_end(void *domain, uint64_t id, const void *payloads, size
 /* ---- events that are told behind their time ------------------------------------------------------ */
 
 /* One that has its time, or both of a range's, among its members, in a clock that is known. */
-void cumu_nvtx_submit(const void *domain, const void *payloads, size_t count)
+static void submit(const void *domain, const struct data *d, size_t count, const char *scope)
 {
-    const struct data *d = payloads;
     uint64_t from = 0, to = 0, at = 0, clock = 0;
     if (!cumu_nvtx_wanted())
         return;
@@ -126,21 +131,24 @@ void cumu_nvtx_submit(const void *domain, const void *payloads, size_t count)
             (void)cumu_nvtx_time(domain, clock, ticks, part == BEGIN ? &from : part == END ? &to : &at);
         }
     }
-    const struct nvtx_attributes a = event_of(domain, d, count);
+    const struct nvtx_attributes a = event_of(domain, d, count, &scope);
     if (from && to >= from)
-        cumu_nvtx_tell(domain, &a, from, to);
+        cumu_nvtx_tell(domain, &a, scope, from, to);
     else if (at && !from && !to)
-        cumu_nvtx_tell(domain, &a, at, 0);
+        cumu_nvtx_tell(domain, &a, scope, at, 0);
     else
         cumu_gap("nvtx", "nvtxEventSubmit", "an event without times of a clock that is known, or half a range");
 }
+
+void cumu_nvtx_submit(const void *domain, const void *payloads, size_t count) { submit(domain, payloads, count, NULL); }
 
 void cumu_nvtx_submit_batch(const void *domain, const void *batch)
 {
     const struct batch *b = batch;
     const struct nvtx_schema *s = b ? cumu_nvtx_schema_of(domain, b->schema) : NULL;
+    const char *scope = b ? cumu_nvtx_scope_of(domain, b->scope) : NULL;
     for (size_t at = 0; s && s->size && b->events && b->size - at >= s->size; at += s->size) {
         const struct data d = {b->schema, s->size, (const char *)b->events + at};
-        cumu_nvtx_submit(domain, &d, 1);
+        submit(domain, &d, 1, scope);
     }
 }

@@ -94,7 +94,7 @@ static void write_payload(char text[32], const struct nvtx_attributes *a)
     }
 }
 
-static void describe(struct range *r, const void *domain, const struct nvtx_attributes *a)
+static void describe(struct range *r, const void *domain, const struct nvtx_attributes *a, const char *scope)
 {
     static const struct nvtx_attributes none;
     if (!a || a->size < sizeof *a) /* no version of NVTX has a shorter one */
@@ -103,6 +103,7 @@ static void describe(struct range *r, const void *domain, const struct nvtx_attr
     r->message = message_of(a);
     write_payload(r->payload, a);
     r->annotation = (struct cumu_annotation){.domain = cumu_nvtx_text(domain, true),
+                                             .scope = scope,
                                              .category = a->category ? cumu_nvtx_category(domain, a->category) : NULL,
                                              .payload = r->payload[0] ? r->payload : NULL,
                                              .category_number = a->category,
@@ -143,12 +144,12 @@ static void lose_marker(void)
         cumu_cupti_lose_marker();
 }
 
-void cumu_nvtx_tell(const void *domain, const struct nvtx_attributes *a, uint64_t at, uint64_t ended)
+void cumu_nvtx_tell(const void *domain, const struct nvtx_attributes *a, const char *scope, uint64_t at, uint64_t ended)
 {
     struct range r = {0};
     if (!cumu_nvtx_wanted())
         return;
-    describe(&r, domain, a);
+    describe(&r, domain, a, scope);
     r.start = at;
     r.annotation.id = ended ? r.id : 0;
     tell_marker(&r, ended ? FLAG_BEGIN : FLAG_MARK, at, a);
@@ -159,12 +160,12 @@ void cumu_nvtx_tell(const void *domain, const struct nvtx_attributes *a, uint64_
 
 /* ---- marks ----------------------------------------------------------------------------------- */
 
-static void mark(const void *domain, const struct nvtx_attributes *a)
+void cumu_nvtx_mark(const void *domain, const struct nvtx_attributes *a, const char *scope)
 {
     struct range r = {0};
     if (!cumu_nvtx_wanted())
         return;
-    describe(&r, domain, a);
+    describe(&r, domain, a, scope);
     tell_marker(&r, FLAG_MARK, r.start, a);
     tell(&r, CUMU_EVENT_MARK, r.start);
 }
@@ -174,20 +175,20 @@ static struct nvtx_attributes plain(int type, const void *message)
     return (struct nvtx_attributes){.size = sizeof(struct nvtx_attributes), .message_type = type, .message = message};
 }
 
-void wrap_nvtxDomainMarkEx(void *domain, const void *attributes) { mark(domain, attributes); }
+void wrap_nvtxDomainMarkEx(void *domain, const void *attributes) { cumu_nvtx_mark(domain, attributes, NULL); }
 
-void wrap_nvtxMarkEx(const void *attributes) { mark(NULL, attributes); }
+void wrap_nvtxMarkEx(const void *attributes) { cumu_nvtx_mark(NULL, attributes, NULL); }
 
 void wrap_nvtxMarkA(const char *message)
 {
     struct nvtx_attributes a = plain(NVTX_MESSAGE_ASCII, message);
-    mark(NULL, &a);
+    cumu_nvtx_mark(NULL, &a, NULL);
 }
 
 void wrap_nvtxMarkW(const void *message)
 {
     struct nvtx_attributes a = plain(NVTX_MESSAGE_UNICODE, message);
-    mark(NULL, &a);
+    cumu_nvtx_mark(NULL, &a, NULL);
 }
 
 /* ---- ranges of a thread ----------------------------------------------------------------------- */
@@ -208,7 +209,7 @@ static struct range *innermost(struct range *r, const void *domain)
     return r;
 }
 
-static int push(const void *domain, const struct nvtx_attributes *a)
+int cumu_nvtx_push(const void *domain, const struct nvtx_attributes *a, const char *scope)
 {
     if (!cumu_nvtx_wanted())
         return NVTX_NO_TRACKING;
@@ -223,7 +224,7 @@ static int push(const void *domain, const struct nvtx_attributes *a)
         lose_marker();
         return NVTX_NO_TRACKING;
     }
-    describe(r, domain, a);
+    describe(r, domain, a, scope);
     r->below = top;
     cumu_trace_indent(1);
     tell_marker(r, FLAG_BEGIN, r->start, a);
@@ -256,20 +257,23 @@ static int pop(const void *domain)
     return depth_of(top, domain);
 }
 
-int wrap_nvtxDomainRangePushEx(void *domain, const void *attributes) { return push(domain, attributes); }
+int wrap_nvtxDomainRangePushEx(void *domain, const void *attributes)
+{
+    return cumu_nvtx_push(domain, attributes, NULL);
+}
 
-int wrap_nvtxRangePushEx(const void *attributes) { return push(NULL, attributes); }
+int wrap_nvtxRangePushEx(const void *attributes) { return cumu_nvtx_push(NULL, attributes, NULL); }
 
 int wrap_nvtxRangePushA(const char *message)
 {
     struct nvtx_attributes a = plain(NVTX_MESSAGE_ASCII, message);
-    return push(NULL, &a);
+    return cumu_nvtx_push(NULL, &a, NULL);
 }
 
 int wrap_nvtxRangePushW(const void *message)
 {
     struct nvtx_attributes a = plain(NVTX_MESSAGE_UNICODE, message);
-    return push(NULL, &a);
+    return cumu_nvtx_push(NULL, &a, NULL);
 }
 
 int wrap_nvtxDomainRangePop(void *domain) { return pop(domain); }
@@ -278,7 +282,7 @@ int wrap_nvtxRangePop(void) { return pop(NULL); }
 
 /* ---- ranges of the process -------------------------------------------------------------------- */
 
-static uint64_t start(const void *domain, const struct nvtx_attributes *a)
+uint64_t cumu_nvtx_start(const void *domain, const struct nvtx_attributes *a, const char *scope)
 {
     if (!cumu_nvtx_wanted())
         return 0;
@@ -287,7 +291,7 @@ static uint64_t start(const void *domain, const struct nvtx_attributes *a)
         lose_marker();
         return 0;
     }
-    describe(r, domain, a);
+    describe(r, domain, a, scope);
     r->annotation.id = r->id;
     copy = *r;
     hmap_lock(&open_ranges);
@@ -321,20 +325,23 @@ static void end(uint64_t id)
     free(r);
 }
 
-uint64_t wrap_nvtxDomainRangeStartEx(void *domain, const void *attributes) { return start(domain, attributes); }
+uint64_t wrap_nvtxDomainRangeStartEx(void *domain, const void *attributes)
+{
+    return cumu_nvtx_start(domain, attributes, NULL);
+}
 
-uint64_t wrap_nvtxRangeStartEx(const void *attributes) { return start(NULL, attributes); }
+uint64_t wrap_nvtxRangeStartEx(const void *attributes) { return cumu_nvtx_start(NULL, attributes, NULL); }
 
 uint64_t wrap_nvtxRangeStartA(const char *message)
 {
     struct nvtx_attributes a = plain(NVTX_MESSAGE_ASCII, message);
-    return start(NULL, &a);
+    return cumu_nvtx_start(NULL, &a, NULL);
 }
 
 uint64_t wrap_nvtxRangeStartW(const void *message)
 {
     struct nvtx_attributes a = plain(NVTX_MESSAGE_UNICODE, message);
-    return start(NULL, &a);
+    return cumu_nvtx_start(NULL, &a, NULL);
 }
 
 void wrap_nvtxRangeEnd(uint64_t id) { end(id); }

@@ -1,11 +1,10 @@
 /* NVTX's schemas: what the members of a program's structures are and where they lie, by what the program said or, where
  * it left offsets out, as C lays structures out. Layouts and numbers: NVTX's public headers. */
 #include "api/nvtx/nvtx.h"
-#include "core/hmap.h"
+#include "api/nvtx/registry.h"
 #include "core/intern.h"
 #include "core/trace.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,29 +32,21 @@ struct semantics { /* nvtxSemanticsHeader_t */
     uint32_t size;
     uint16_t id, version;
     const struct semantics *next;
-    uint64_t clock; /* of nvtxSemanticsTime_t */
+    uint64_t value; /* of nvtxSemanticsTime_t a clock, of nvtxSemanticsScope_t a scope */
 };
-enum { SEMANTICS_TIME = 2, MOST_SEMANTICS = 64 };
+enum { MOST_SEMANTICS = 64 };
 
 struct schema {
-    struct key {
-        const void *domain;
-        uint64_t id;
-    } key;
+    struct nvtx_registered registered;
     struct nvtx_schema is;
-    UT_hash_handle hh;
 };
-static HMAP(struct schema) schemas = HMAP_INIT;
-static _Atomic uint64_t next_id = NVTX_DYNAMIC_ID;
 
-uint64_t cumu_nvtx_new_id(void) { return atomic_fetch_add(&next_id, 1); }
-
-uint64_t cumu_nvtx_clock_of(const void *semantics)
+uint64_t cumu_nvtx_said(const void *semantics, unsigned id)
 {
     const struct semantics *s = semantics;
     for (int i = 0; s && i < MOST_SEMANTICS; i++, s = s->next)
-        if (s->id == SEMANTICS_TIME && s->size >= sizeof *s)
-            return s->clock;
+        if (s->id == id && s->size >= sizeof *s)
+            return s->value;
     return 0;
 }
 
@@ -156,7 +147,8 @@ static void lay_out(struct nvtx_schema *s, const void *domain, const struct entr
             m->name = e[i].name ? cumu_intern(e[i].name) : NULL;
             m->type = e[i].type, m->flags = e[i].flags, m->detail = e[i].detail;
             m->offset = at, m->size = size;
-            m->clock = cumu_nvtx_clock_of(e[i].semantics);
+            m->clock = cumu_nvtx_said(e[i].semantics, NVTX_SEMANTICS_TIME);
+            m->scope = cumu_nvtx_said(e[i].semantics, NVTX_SEMANTICS_SCOPE);
             s->alignment = alignment > s->alignment ? alignment : s->alignment;
         }
         known = known && size && at <= SIZE_MAX / 4;
@@ -173,25 +165,15 @@ uint64_t cumu_nvtx_schema(const void *domain, const void *attributes)
         return 0;
     const bool entries = a->fields & FIELD_ENTRIES && a->fields & FIELD_COUNT && a->entries && a->count <= MOST_MEMBERS;
     const size_t n = entries ? a->count : 0;
-    struct schema *s = calloc(1, sizeof *s + n * sizeof *s->is.members), *there = NULL;
+    struct schema *s = calloc(1, sizeof *s + n * sizeof *s->is.members);
     if (!s)
         return 0;
-    const uint64_t id = a->fields & FIELD_ID ? a->id : cumu_nvtx_new_id();
-    s->key.domain = domain;
-    s->key.id = id;
     s->is.name = a->fields & FIELD_NAME && a->name ? cumu_intern(a->name) : NULL;
     s->is.flags = a->fields & FIELD_FLAGS ? a->flags : 0;
     s->is.size = a->fields & FIELD_SIZE ? a->size : 0;
     s->is.members = (struct nvtx_member *)(s + 1);
     lay_out(&s->is, domain, a->entries, n, a->fields & FIELD_ALIGNMENT && a->alignment ? a->alignment : 16);
-    hmap_lock(&schemas);
-    HASH_FIND(hh, schemas.head, &s->key, sizeof s->key, there);
-    if (!there)
-        HASH_ADD(hh, schemas.head, key, sizeof s->key, s);
-    if (there || !hmap_added(s))
-        free(s);
-    hmap_unlock(&schemas);
-    return id;
+    return cumu_nvtx_keep(&s->registered, NVTX_SCHEMA, domain, a->fields & FIELD_ID ? a->id : 0);
 }
 
 uint64_t cumu_nvtx_enumeration(const void *domain, const void *attributes)
@@ -202,10 +184,6 @@ uint64_t cumu_nvtx_enumeration(const void *domain, const void *attributes)
 
 const struct nvtx_schema *cumu_nvtx_schema_of(const void *domain, uint64_t id)
 {
-    const struct key key = {domain, id};
-    struct schema *s = NULL;
-    hmap_lock(&schemas);
-    HASH_FIND(hh, schemas.head, &key, sizeof key, s);
-    hmap_unlock(&schemas);
+    const struct schema *s = cumu_nvtx_kept(NVTX_SCHEMA, domain, id);
     return s ? &s->is : NULL;
 }
