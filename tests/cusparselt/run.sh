@@ -4,11 +4,5 @@ set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/../lib/failing.sh"
 here=$(dirname "$0")
-library=libcusparseLt.so.0
-for t in structured wrong; do
-    client "$t" "$here/$t.c"
-    passes "$cumu" run --backend host -- "$tmp/$t"
-done
-client failing "$here/structured.c" "$here/../lib/fail_at.c"
-fail_allocations structured 8 status_first "$cumu" run --backend host -- "$tmp/failing" few
+test_library libcusparseLt.so.0 8 "$failing_cusparselt" structured wrong
 exit $bad

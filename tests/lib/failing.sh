@@ -49,3 +49,16 @@ fail_allocations() {
     done
     [ "$failed" = 1 ] || echo "ok $name: each of $runs of its $all allocations fails"
 }
+
+# test_library LIBRARY COUNT FAILING TEST...: each TEST.c of the folder $here through `cumu run`, then FAILING.c, told to
+# do few things, with COUNT of its allocations failing.
+test_library() {
+    library=$1 count=$2 failing=$3
+    shift 3
+    for t in "$@"; do
+        client "$t" "$here/$t.c"
+        passes "$cumu" run --backend host -- "$tmp/$t"
+    done
+    client failing "$here/$failing.c" "$here/../lib/fail_at.c"
+    fail_allocations "${library%%.*}" "$count" status_first "$cumu" run --backend host -- "$tmp/failing" few
+}

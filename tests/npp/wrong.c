@@ -2,6 +2,9 @@
  * is are errors of the context; a captured call runs with its graph, on what lies there then. */
 #include "npp.h"
 
+#include <stdatomic.h>
+#include <unistd.h>
+
 static NppStreamContext context;
 
 /* ---- calls, by their arguments ------------------------------------------------------------------------ */
@@ -183,6 +186,31 @@ static void captured(const struct call *k)
     OK(cudaStreamDestroy(stream));
 }
 
+/* Setting another stream waits for the one before, and the same one again does not. */
+static atomic_int may_end, done;
+static void end_later(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 2000 && !atomic_load(&may_end); i++)
+        (void)usleep(1000);
+    (void)usleep(50000);
+    atomic_store(&done, 1);
+}
+static void waits(void)
+{
+    void *stream;
+    OK(cudaStreamCreateWithFlags(&stream, 1));
+    OK(nppSetStream(stream));
+    OK(cudaLaunchHostFunc(stream, end_later, NULL));
+    OK(nppSetStream(stream));
+    EXPECT(!atomic_load(&done), "the same stream was waited for");
+    atomic_store(&may_end, 1);
+    OK(nppSetStream(NULL));
+    EXPECT(atomic_load(&done), "the stream before was not waited for");
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaStreamDestroy(stream));
+}
+
 static void begin(void)
 {
     static const float same[3][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}};
@@ -218,6 +246,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < CALLS; i++)
         if (calls[i].number == 1)
             captured(&calls[i]);
+    waits();
     const int *version = nppGetLibVersion();
     EXPECT(version && version[0] == 12 && version[1] >= 0);
     OK(cudaFree(right.from));

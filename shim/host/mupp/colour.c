@@ -64,14 +64,9 @@ static void debayer_line(const void *call, int y)
     }
 }
 enum { DEBAYER = 60, TWIST = 20 }; /* operations a pixel */
-static void debayer(const void *call)
-{
-    const struct mupp_bayer *b = call;
-    pp_lines(&b->to, DEBAYER, debayer_line, b);
-}
 muppStatus_t muppHostBayer(musaStream_t stream, const struct mupp_bayer *b)
 {
-    return pp_submit(stream, &b->to, DEBAYER, debayer, b, sizeof *b);
+    return pp_submit(stream, &b->to, DEBAYER, debayer_line, b, sizeof *b);
 }
 
 /* ---- a matrix ----------------------------------------------------------------------------------------- */
@@ -94,12 +89,7 @@ static void twist_line(const void *call, int y)
             to[3 * x + k] = to_byte(t->m[k][0] * a + t->m[k][1] * b + t->m[k][2] * c + t->m[k][3]);
     }
 }
-static void twist(const void *call)
-{
-    const struct mupp_twist *t = call;
-    pp_lines(&t->to, TWIST, twist_line, t);
-}
 muppStatus_t muppHostTwist(musaStream_t stream, const struct mupp_twist *t)
 {
-    return pp_submit(stream, &t->to, TWIST, twist, t, sizeof *t);
+    return pp_submit(stream, &t->to, TWIST, twist_line, t, sizeof *t);
 }

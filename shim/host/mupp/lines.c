@@ -1,41 +1,48 @@
 /* Lines of pictures, spread over the CPUs, and calls on their streams. */
 #include "host/mupp/mupp.h"
 
+#include <string.h>
+
 #include "host/maths/parallel.h"
 #include "host/maths/submit.h"
 #include "musa_enums.h"
 
-enum { PARTS = 64 };
-struct lines {
-    void (*line)(const void *call, int y);
-    const void *call;
+enum { PARTS = 64, MANY = 1000000 }; /* operations from which on several CPUs are worth it */
+struct job {
+    pp_line_of *line;
     int height;
+    double work;
+    union {
+        struct mupp_bayer bayer;
+        struct mupp_twist twist;
+        struct mupp_remap remap;
+    } call;
 };
 
 static void do_part(void *job, unsigned i)
 {
-    const struct lines *l = job;
-    int end = (int)((int64_t)l->height * (i + 1) / PARTS);
-    for (int y = (int)((int64_t)l->height * i / PARTS); y < end; y++)
-        l->line(l->call, y);
+    const struct job *j = job;
+    int end = (int)((int64_t)j->height * (i + 1) / PARTS);
+    for (int y = (int)((int64_t)j->height * i / PARTS); y < end; y++)
+        j->line(&j->call, y);
 }
 
-void pp_lines(const struct mupp_target *to, double each, void (*line)(const void *call, int y), const void *call)
+static void run(const void *call)
 {
-    if (each * to->width * to->height > 1e6) {
-        struct lines l = {line, call, to->height};
-        maths_parallel(PARTS, do_part, &l);
-        return;
-    }
-    for (int y = 0; y < to->height; y++)
-        line(call, y);
+    const struct job *j = call;
+    if (j->work > MANY)
+        maths_parallel(PARTS, do_part, (void *)(uintptr_t)j);
+    else
+        for (int y = 0; y < j->height; y++)
+            j->line(&j->call, y);
 }
 
-muppStatus_t pp_submit(musaStream_t stream, const struct mupp_target *to, double each, void (*run)(const void *call),
+muppStatus_t pp_submit(musaStream_t stream, const struct mupp_target *to, double each, pp_line_of *line,
                        const void *call, size_t size)
 {
-    switch (maths_submit(stream, (struct maths_work){MATHS_OWN_CODE, run, NULL}, call, size,
-                         each * to->width * to->height)) {
+    struct job j = {.line = line, .height = to->height, .work = each * to->width * to->height};
+    memcpy(&j.call, call, size);
+    switch (maths_submit(stream, (struct maths_work){MATHS_OWN_CODE, run, NULL}, &j, sizeof j, j.work)) {
     case musaSuccess: return MUPP_SUCCESS;
     case musaErrorMemoryAllocation: return MUPP_NO_MEMORY;
     default: return MUPP_KERNEL_FAILED;

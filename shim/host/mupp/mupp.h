@@ -6,12 +6,11 @@
 
 #include "abi/mupp.h"
 
-/* Calls line(call, y) for each line of the target, on several CPUs from about a million operations on,
- * `each` a pixel. Line by line nothing is shared but what is read. */
-void pp_lines(const struct mupp_target *to, double each, void (*line)(const void *call, int y), const void *call);
-
-/* Puts run(call) on the stream with a copy of the call; `each`: operations a pixel. */
-muppStatus_t pp_submit(musaStream_t stream, const struct mupp_target *to, double each, void (*run)(const void *call),
+/* One line of a call's target. Lines share nothing but what is read. */
+typedef void pp_line_of(const void *call, int y);
+/* Puts line(call, y) for each line of the target, on several CPUs where there is much to do, on the stream with a copy of
+ * the call, one of muPP's structs of `size` bytes; `each`: operations a pixel. */
+muppStatus_t pp_submit(musaStream_t stream, const struct mupp_target *to, double each, pp_line_of *line,
                        const void *call, size_t size);
 
 static inline const void *pp_line(const struct mupp_source *from, int y)

@@ -101,12 +101,7 @@ static double cost(const struct mupp_remap *r)
     static const double taps[] = {[MUPP_NEAREST] = 1, [MUPP_LINEAR] = 4, [MUPP_CUBIC] = 16, [MUPP_LANCZOS] = 36};
     return 20 + 8 * taps[r->filter] * r->channels;
 }
-static void remap(const void *call)
-{
-    const struct mupp_remap *r = call;
-    pp_lines(&r->to, cost(r), remap_line, r);
-}
 muppStatus_t muppHostRemap(musaStream_t stream, const struct mupp_remap *r)
 {
-    return pp_submit(stream, &r->to, cost(r), remap, r, sizeof *r);
+    return pp_submit(stream, &r->to, cost(r), remap_line, r, sizeof *r);
 }
