@@ -50,8 +50,8 @@ fail_allocations() {
     [ "$failed" = 1 ] || echo "ok $name: each of $runs of its $all allocations fails"
 }
 
-# test_library LIBRARY COUNT FAILING TEST...: each TEST.c of the folder $here through `cumu run`, then FAILING.c, told to
-# do few things, with COUNT of its allocations failing.
+# test_library LIBRARY COUNT FAILING TEST...: each test of the folder $here through `cumu run`, then the one named FAILING,
+# told to do few things, with COUNT of its allocations failing.
 test_library() {
     library=$1 count=$2 failing=$3
     shift 3

@@ -8,8 +8,8 @@
 
 /* One line of a call's target. Lines share nothing but what is read. */
 typedef void pp_line_of(const void *call, int y);
-/* Puts line(call, y) for each line of the target, on several CPUs where there is much to do, on the stream with a copy of
- * the call, one of muPP's structs of `size` bytes; `each`: operations a pixel. */
+/* Puts line(call, y) for each line of the target, on several CPUs where there is much to do, on the stream with a copy
+ * of the call, one of muPP's structs of `size` bytes; `each`: operations a pixel. */
 muppStatus_t pp_submit(musaStream_t stream, const struct mupp_target *to, double each, pp_line_of *line,
                        const void *call, size_t size);
 
