@@ -50,6 +50,13 @@ CUMU_NCCL_HOST_RANKS=2 UCX_TLS=tcp,self check "hardly a descriptor left, two ran
 CUMU_NCCL_HOST_RANKS=1 check "a stopped rank goes on, one rank a host" 0 \
     'mccl continued: [0-9]* checks, 0 failed' -- "$mccl/continued" 200 10
 
+# 105: a rank is stopped between its two visits; 112: one is lost before the last one comes.
+for seeds in '105 2' '112 6'; do
+    # shellcheck disable=SC2086
+    CUMU_NCCL_HOST_RANKS=2 UCX_TLS=tcp,self check "a rank is lost in namespaces of its own, programs $seeds" 0 \
+        'mccl spaces: [0-9]* checks, 0 failed' -- "$mccl/spaces" $seeds
+done
+
 # Where nothing is copied straight into another process's memory, as that could not be ended.
 export GLIBC_TUNABLES=glibc.pthread.rseq=0
 check "collectives without rseq" 0 'mccl collectives: [0-9]* checks, 0 failed' -- "$mccl/collectives" 2 4
@@ -72,6 +79,8 @@ if plug_in_hosts 4; then
     NCCL_COMM_ID='[fd00:173::1]:29778' check "at one of IPv6" 0 "$met" -- "$mccl/meet" 4
     check "a stopped rank goes on, two namespaces" 0 'mccl continued: [0-9]* checks, 0 failed' -- "$mccl/continued" 7 10
     check "a rank is stopped, two namespaces" 0 'mccl stopped: [0-9]* checks, 0 failed' -- "$mccl/stopped" 5 3
+    check "a rank is lost in namespaces of its own, two hosts" 0 'mccl spaces: [0-9]* checks, 0 failed' -- \
+        "$mccl/spaces" 300 8
     check "faults, two namespaces" 0 'mccl hosts: [0-9]* checks, 0 failed' -- "$mccl/hosts"
     check "a rank is lost at any time, two namespaces" 0 'mccl any_time: [0-9]* checks, 0 failed' -- \
         "$mccl/any_time" 200 6

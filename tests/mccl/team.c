@@ -139,13 +139,59 @@ static pid_t make_id(struct desk *d)
         pause();
 }
 
-/* With TEAM_PIDS each rank is in a pid namespace of its own, as in containers of one pod. */
-static void enter_pids(void)
+static unsigned spaces_seed; /* 0: ranks stay where they are */
+
+void team_spaces(unsigned seed) { spaces_seed = seed; }
+
+/* Those of which a rank gets its own, as containers have them: in one pod that of the network is not among them. With
+ * TEAM_PIDS every rank has one of pids. */
+static int spaces_of(int rank)
 {
+    static const int all[] = {CLONE_NEWPID, CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUTS};
+    unsigned seed = spaces_seed * 2654435761u + (unsigned)rank;
+    int flags = getenv("TEAM_PIDS") ? CLONE_NEWPID : 0;
+    for (unsigned i = 0; i < sizeof all / sizeof *all && spaces_seed; i++)
+        flags |= rand_r(&seed) >> 5 & 1 ? all[i] : 0;
+    return flags;
+}
+
+static bool put(const char *name, const char *text)
+{
+    const int fd = open(name, O_WRONLY | O_CLOEXEC);
+    const bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+static bool leave(int flags)
+{
+    char map[32];
+    snprintf(map, sizeof map, "0 %d 1", (int)geteuid());
+    return !unshare(flags) &&
+           (!(flags & CLONE_NEWUSER) || (put("/proc/self/setgroups", "deny") && put("/proc/self/uid_map", map))) &&
+           (!(flags & CLONE_NEWUTS) || !sethostname("elsewhere", 9));
+}
+
+bool team_may_spaces(void)
+{
+    int status = 1;
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(!leave(CLONE_NEWPID | CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS));
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+static void enter_spaces(int rank)
+{
+    const int flags = spaces_of(rank);
     int status = 0;
-    if (!getenv("TEAM_PIDS"))
+    if (!flags)
         return;
-    pid_t child = unshare(CLONE_NEWPID) ? -1 : fork();
+    bool good = leave(flags);
+    if (good && !(flags & CLONE_NEWPID))
+        return;
+    pid_t child = good ? fork() : -1;
     if (child == 0) { /* its first process, which no signal from within ends or stops */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if ((child = fork()) == 0) {
@@ -177,7 +223,7 @@ static int run_processes(int nranks, struct member *m)
         if ((children[i] = fork()) == 0) {
             team_end_with(self);
             enter_host(i);
-            enter_pids();
+            enter_spaces(i);
             run(&m[i]);
             fflush(stdout);
             _exit(m[i].r.wrong != 0);

@@ -29,6 +29,9 @@ bool team_run(enum team kind, int nranks, bool join, void (*body)(struct rank *)
 
 /* Of the next team of PROCESSES: this rank may end in any way. */
 void team_doom(int rank);
+/* Of the next teams of PROCESSES: each rank goes into namespaces that are drawn from this; 0: none. May they? */
+void team_spaces(unsigned seed);
+bool team_may_spaces(void);
 /* In a child: it ends when its parent does, however that comes. */
 void team_end_with(pid_t parent);
 

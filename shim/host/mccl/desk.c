@@ -4,6 +4,8 @@
  * behind, however a process ends. */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -17,54 +19,19 @@
 #include <unistd.h>
 
 #include "host/driver/callback.h"
+#include "host/mccl/net/desk.h"
 #include "host/mccl/rendezvous.h"
 
 #define HELLO_MS 10000  /* who connects must say its rank within that */
 #define BEAT_MS 1000    /* how often who waits hears that the desk lives */
-#define SECOND_MS 30000 /* until ranks that were told to come again have */
 #define NOTICE_MS 30000 /* then a line says who is missing */
 #define TAKEN_MS 10000  /* for ranks to take what they are handed */
 #define LAST_MS 1000    /* how long those still before the door are heard when it closes */
 #define LATE_MS 10000   /* how long who comes to a meeting that was refused is told why */
 
-struct guest {
-    int fd;                    /* -1: not here yet */
-    int line;                  /* of one that was told to come again: open as long as it lives */
-    bool unix_socket, at_home; /* at_home: it came by the socket the first time */
-    struct mccl_hello hello;
-};
-
-struct caller { /* it has not said yet who it is */
-    int fd;
-    bool unix_socket;
-    size_t got;
-    int64_t since;
-    struct mccl_hello hello;
-};
-
-struct desk {      /* where the ranks of one id come to */
-    int door, net; /* net: by TCP, -1 if there is none */
-    int spare;     /* given up so that those before the door can be told at least, when there is no other one */
-    struct mccl_id id;
-    int nranks, here; /* nranks: what the first one said */
-    bool second;      /* they come for the second time */
-    int patience_ms;  /* that ranks have for each other */
-    bool local;       /* of a host's ranks, who come at once or never */
-    int64_t since;    /* the first one came, or, of a local one, might have */
-    int64_t beat;     /* when those by TCP were last told that this desk lives */
-    int64_t scarce;   /* since then nobody can be let in, 0: the last one was */
-    bool noticed;
-    bool mixed;    /* refused for what one of them is: the others are to know whatever they come at, */
-    int64_t until; /* until then */
-    struct guest *guests;
-    struct caller callers[MCCL_DOOR_PENDING];
-    mcclResult_t result; /* once it is not success, everybody is told so */
-    char reason[MCCL_REASON];
-};
-
 /* ---- messages ---------------------------------------------------------------------------------- */
 
-static bool send_reply(const struct guest *to, struct mccl_reply reply, int fd)
+bool mccl_desk_reply(const struct guest *to, struct mccl_reply reply, int fd)
 {
     struct iovec v = {&reply, sizeof reply};
     char control[CMSG_SPACE(sizeof fd)] = {0};
@@ -85,6 +52,15 @@ static bool send_reply(const struct guest *to, struct mccl_reply reply, int fd)
     return sendmsg(to->fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof reply;
 }
 
+/* What it has said meanwhile is taken in: else closing resets the connection, and what has just been sent is lost. */
+static void hang_up(int fd)
+{
+    char unread[4096];
+    while (recv(fd, unread, sizeof unread, MSG_DONTWAIT) > 0)
+        ;
+    close(fd);
+}
+
 static void turn_away(const struct desk *d, const struct guest *g, mcclResult_t why)
 {
     struct mccl_reply r = {.result = why};
@@ -92,13 +68,13 @@ static void turn_away(const struct desk *d, const struct guest *g, mcclResult_t 
     if (d->second)
         mccl_send_frame(g->fd, MCCL_REFUSAL, d->reason, strlen(d->reason) + 1, HELLO_MS);
     else
-        send_reply(g, r, -1);
-    close(g->fd);
+        mccl_desk_reply(g, r, -1);
+    hang_up(g->fd);
 }
 
-static void refuse(struct desk *d, mcclResult_t why, const char *format, ...)
-    __attribute__((format(printf, 3, 4), cold));
-static void refuse(struct desk *d, mcclResult_t why, const char *format, ...)
+int mccl_step_ms(void) { return mccl_settings()->join_ms < MCCL_STEP_MS ? mccl_settings()->join_ms : MCCL_STEP_MS; }
+
+void mccl_desk_refuse(struct desk *d, mcclResult_t why, const char *format, ...)
 {
     va_list list;
     if (d->result)
@@ -110,6 +86,8 @@ static void refuse(struct desk *d, mcclResult_t why, const char *format, ...)
 }
 
 /* ---- those who come ---------------------------------------------------------------------------- */
+
+static int name_of(const struct desk *d, int rank) { return rank < d->nnames ? d->names[rank] : rank; }
 
 /* The first one says how many they are. */
 static void open_book(struct desk *d, int nranks)
@@ -132,8 +110,8 @@ static bool turn_away_foreign(struct desk *d, const struct guest *g)
     if (h->nranks >= 1 && h->nranks <= MCCL_MAX_RANKS)
         open_book(d, h->nranks);
     d->here++;
-    d->mixed = true;
-    refuse(d, mcclInvalidUsage, "%s", text);
+    d->late = true;
+    mccl_desk_refuse(d, mcclInvalidUsage, "%s", text);
     turn_away(d, g, d->result);
     return true;
 }
@@ -149,21 +127,23 @@ static void admit(struct desk *d, struct guest *g)
     open_book(d, h->nranks);
     d->here++;
     if (!d->guests)
-        refuse(d, mcclSystemError, "out of memory");
+        mccl_desk_refuse(d, mcclSystemError, "out of memory");
     else if (d->result)
         ; /* too late */
     else if (h->lack) {
-        d->mixed = h->lack != ECANCELED; /* those come at once, or have heard of it */
-        refuse(d, mcclSystemError, "rank %d on host %s cannot come: %s", h->rank, h->name, strerror((int)h->lack));
+        d->late = h->lack != ECANCELED; /* those come at once, or have heard of it */
+        mccl_desk_refuse(d, mcclSystemError, "rank %d on host %s cannot come: %s", name_of(d, h->rank), h->name,
+                         strerror((int)h->lack));
     } else if (h->nranks != d->nranks)
-        refuse(d, mcclInvalidUsage, "rank %d says that there are %d ranks, another one %d", h->rank, h->nranks,
-               d->nranks);
+        mccl_desk_refuse(d, mcclInvalidUsage, "rank %d says that there are %d ranks, another one %d", h->rank,
+                         h->nranks, d->nranks);
     else if (d->guests[h->rank].fd >= 0)
-        refuse(d, mcclInvalidUsage, "rank %d has come twice, or has given up", h->rank);
+        mccl_desk_refuse(d, mcclInvalidUsage, "rank %d has come twice, or has given up", name_of(d, h->rank));
     else if (h->user != geteuid()) {
-        d->mixed = true;
-        refuse(d, mcclInvalidUsage, "rank %d on host %s belongs to another user, %u, than who made the id, %u", h->rank,
-               h->name, h->user, geteuid());
+        d->late = true;
+        mccl_desk_refuse(d, mcclInvalidUsage,
+                         "rank %d on host %s belongs to another user, %u, than who made the id, %u", h->rank, h->name,
+                         h->user, geteuid());
     }
     if (d->result)
         turn_away(d, g, d->result);
@@ -192,8 +172,8 @@ static void pause_if_exhausted(struct desk *d)
         return;
     d->scarce = d->scarce ? d->scarce : mccl_now_ms();
     if (mccl_now_ms() - d->scarce > MCCL_SCARCE_MS)
-        refuse(d, mcclSystemError, "who made the id, process %d, cannot let in the others: %s", (int)getpid(),
-               strerror(why));
+        mccl_desk_refuse(d, mcclSystemError, "who made the id, process %d, cannot let in the others: %s", (int)getpid(),
+                         strerror(why));
     nanosleep(&(struct timespec){0, 10000000}, NULL); /* not in a busy loop */
 }
 
@@ -241,11 +221,12 @@ static void admit_by_socket(struct desk *d)
 
 static void admit_caller(struct desk *d)
 {
-    int fd = accept4(d->net, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int on = 1, fd = accept4(d->net, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) {
         pause_if_exhausted(d);
         return;
     }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* what waits for an answer to go is lost by a reset */
     d->scarce = 0;
     (void)note_caller(d, fd, false);
 }
@@ -280,7 +261,7 @@ static void list_missing(const struct desk *d, char *text, size_t size)
     text[0] = 0;
     for (int i = 0, named = 0; i < d->nranks && n < size; i++)
         if (d->guests[i].fd < 0 && named++ <= 8)
-            n += (size_t)snprintf(text + n, size - n, named > 8 ? " ..." : named > 1 ? ", %d" : "%d", i);
+            n += (size_t)snprintf(text + n, size - n, named > 8 ? " ..." : named > 1 ? ", %d" : "%d", name_of(d, i));
 }
 
 static void check_time(struct desk *d)
@@ -296,14 +277,14 @@ static void check_time(struct desk *d)
         d->beat = now;
         for (int i = 0; i < d->nranks; i++)
             if (d->guests[i].fd >= 0 && !d->guests[i].unix_socket)
-                send_reply(&d->guests[i], (struct mccl_reply){.result = mcclInProgress}, -1);
+                mccl_desk_reply(&d->guests[i], (struct mccl_reply){.result = mcclInProgress}, -1);
     }
     if ((!d->guests && !d->local) || waited < (d->patience_ms < NOTICE_MS ? d->patience_ms : NOTICE_MS))
         return;
     list_missing(d, missing, sizeof missing);
     if (waited >= d->patience_ms) {
-        refuse(d, mcclRemoteError, "of %d ranks, these have not come within %d s: %s", d->nranks, d->patience_ms / 1000,
-               missing);
+        mccl_desk_refuse(d, mcclRemoteError, "of %d ranks, these have not come within %d s: %s", d->nranks,
+                         d->patience_ms / 1000, missing);
     } else if (!d->noticed) {
         char line[200];
         d->noticed = true;
@@ -312,8 +293,21 @@ static void check_time(struct desk *d)
     }
 }
 
+static void miss_guest(struct desk *d, int i)
+{
+    struct guest *g = &d->guests[i];
+    d->late = g->hello.process != mccl_process_number(); /* a rank of this one has given up */
+    mccl_desk_refuse(d, mcclRemoteError, "rank %d on host %s has gone before all had come", name_of(d, i),
+                     g->hello.name);
+    if (g->fd < 0) { /* it does not come again */
+        close(g->line);
+        g->line = -1;
+        d->here++;
+    }
+}
+
 /* Until all are here, or one has gone. */
-static void receive_all(struct desk *d)
+void mccl_desk_receive(struct desk *d)
 {
     struct pollfd p[MCCL_MAX_RANKS + 2 + MCCL_DOOR_PENDING];
     while ((!d->result || mccl_now_ms() < d->until) && (!d->guests || d->here < d->nranks)) {
@@ -333,8 +327,7 @@ static void receive_all(struct desk *d)
             continue;
         for (int i = 0; i < guests; i++)
             if (p[i].fd >= 0 && p[i].revents) /* it has nothing to say: it is gone */
-                refuse(d, mcclRemoteError, "rank %d on host %s has gone before all had come", i,
-                       d->guests[i].hello.name);
+                miss_guest(d, i);
         for (int i = 0; i < MCCL_DOOR_PENDING; i++)
             if (p[guests + 2 + i].revents && d->callers[i].fd == p[guests + 2 + i].fd)
                 hear_caller(d, &d->callers[i]);
@@ -424,7 +417,7 @@ static int make_memory(struct desk *d, uint64_t process, struct mccl_shared **sh
 static void miss_taker(struct desk *d, int rank, uint64_t process, struct mccl_shared *shared, const char *why)
 {
     struct mcclComm c = {.shared = shared, .rank = rank, .nranks = d->nranks};
-    mccl_fail(&c, mcclRemoteError, "rank %d %s", rank, why);
+    mccl_fail(&c, mcclRemoteError, "rank %d %s", name_of(d, rank), why);
     if (d->guests[rank].hello.process == process)
         mccl_unmap(shared);
     close(d->guests[rank].fd);
@@ -462,7 +455,7 @@ static void answer(struct desk *d)
     struct mccl_shared *shared = NULL;
     int memory = d->result ? -1 : make_memory(d, process, &shared);
     if (!d->result && memory < 0)
-        refuse(d, mcclSystemError, "no shared memory: %s", strerror(errno));
+        mccl_desk_refuse(d, mcclSystemError, "no shared memory: %s", strerror(errno));
     struct mccl_reply r = {.result = d->result};
     snprintf(r.reason, sizeof r.reason, "%s", d->reason);
     for (int i = 0; i < d->nranks; i++) {
@@ -470,7 +463,7 @@ static void answer(struct desk *d)
         if (g->fd < 0)
             continue;
         r.mapped = g->hello.process == process ? shared : NULL;
-        if (!send_reply(g, r, memory) && shared)
+        if (!mccl_desk_reply(g, r, memory) && shared)
             miss_taker(d, i, process, shared, "has given up");
         else if (!shared) {
             close(g->fd);
@@ -485,119 +478,8 @@ static void answer(struct desk *d)
         close(memory);
 }
 
-/* ---- ranks of several ---------------------------------------------------------------------------- */
-
-/* Could the two share memory? What they say is tried by the ranks of each host, when they meet. */
-static bool neighbours(const struct guest *x, const struct guest *y)
-{
-    const struct mccl_hello *a = &x->hello, *b = &y->hello;
-    bool one = (x->at_home && y->at_home) || a->process == b->process ||
-               (a->net && a->net == b->net && a->boot[0] && strcmp(a->boot, b->boot) == 0);
-    return one && a->part == b->part;
-}
-
-static bool spans(const struct desk *d)
-{
-    for (int i = 0; i < d->nranks; i++)
-        if (!d->guests[i].unix_socket || !neighbours(&d->guests[0], &d->guests[i]))
-            return true;
-    return false;
-}
-
-static void fill_roster(const struct desk *d, struct mccl_seat *seats)
-{
-    int nhosts = 0;
-    for (int i = 0; i < d->nranks; i++) {
-        int k = 0;
-        while (k < i && !neighbours(&d->guests[k], &d->guests[i]))
-            k++;
-        seats[i].host = k < i ? seats[k].host : nhosts++;
-        seats[i].pid = d->guests[i].hello.pid;
-        memcpy(seats[i].name, d->guests[i].hello.name, sizeof seats[i].name);
-    }
-}
-
-/* All come again, by TCP. */
-static void call_again(struct desk *d)
-{
-    for (int i = 0; i < d->nranks; i++) {
-        struct guest *g = &d->guests[i];
-        send_reply(g, (struct mccl_reply){.result = MCCL_SPANS}, -1);
-        g->line = g->fd;
-        g->fd = -1;
-    }
-    d->second = true;
-    d->here = 0;
-    d->since = mccl_now_ms();
-    d->patience_ms = SECOND_MS;
-    receive_all(d);
-}
-
-/* The ranks of each host meet by themselves. Who is lost meanwhile is missed here first. */
-static void see_settled(struct desk *d, const struct mccl_seat *seats)
-{
-    struct pollfd p[MCCL_MAX_RANKS];
-    int left = d->nranks;
-    int64_t end = mccl_now_ms() + SECOND_MS;
-    for (int i = 0; i < d->nranks; i++)
-        p[i] = (struct pollfd){.fd = d->guests[i].fd, .events = POLLIN};
-    while (left && !d->result) {
-        if (mccl_now_ms() > end)
-            refuse(d, mcclRemoteError, "not all hosts' ranks have met within %d s", SECOND_MS / 1000);
-        if (mccl_poll_some(p, d->nranks, 500) <= 0)
-            continue;
-        for (int i = 0; i < d->nranks; i++) {
-            char reason[MCCL_REASON] = "";
-            size_t size;
-            if (p[i].fd < 0 || !p[i].revents)
-                continue;
-            void *good = mccl_receive_frame(p[i].fd, MCCL_SETTLED, 0, &size, SECOND_MS, reason);
-            if (!good)
-                refuse(d, mcclRemoteError, "rank %d on host %.40s %.160s", i, seats[i].name,
-                       reason[0] ? reason : "has gone");
-            free(good);
-            p[i].fd = -1;
-            left--;
-        }
-    }
-    for (int i = 0; i < d->nranks && !d->result; i++)
-        (void)mccl_send_frame(d->guests[i].fd, MCCL_SETTLED, "", 0, SECOND_MS);
-}
-
-static void introduce(struct desk *d)
-{
-    size_t n = (size_t)d->nranks, size, used = 0, most = sizeof(struct mccl_card) + MCCL_ADDRESS_MAX;
-    struct mccl_seat *seats = calloc(n, sizeof *seats);
-    char *cards = malloc(n * most);
-    if (!seats || !cards)
-        refuse(d, mcclSystemError, "out of memory");
-    else
-        fill_roster(d, seats);
-    for (int i = 0; i < d->nranks && !d->result; i++)
-        if (!mccl_send_frame(d->guests[i].fd, MCCL_ROSTER, seats, n * sizeof *seats, SECOND_MS))
-            refuse(d, mcclRemoteError, "rank %d on host %s has gone", i, seats[i].name);
-    for (int i = 0; i < d->nranks && !d->result; i++) {
-        char reason[MCCL_REASON] = "";
-        void *card = mccl_receive_frame(d->guests[i].fd, MCCL_CARD, most, &size, SECOND_MS, reason);
-        if (card && mccl_card_good(card, size)) {
-            memcpy(cards + used, card, size);
-            used += size;
-        } else
-            refuse(d, mcclRemoteError, "rank %d on host %.40s %.120s", i, seats[i].name,
-                   reason[0] ? reason : "has gone");
-        free(card);
-    }
-    for (int i = 0; i < d->nranks && !d->result; i++)
-        if (!mccl_send_frame(d->guests[i].fd, MCCL_CARDS, cards, used, SECOND_MS))
-            refuse(d, mcclRemoteError, "rank %d on host %s has gone", i, seats[i].name);
-    if (!d->result)
-        see_settled(d, seats);
-    free(seats);
-    free(cards);
-}
-
 /* Those that are here, and those that come later. */
-static void turn_away_all(struct desk *d)
+void mccl_desk_turn_away(struct desk *d)
 {
     for (int i = 0; i < d->nranks && d->guests; i++)
         if (d->guests[i].fd >= 0) {
@@ -605,7 +487,7 @@ static void turn_away_all(struct desk *d)
             d->guests[i].fd = -1;
         }
     d->until = mccl_now_ms() + LATE_MS;
-    receive_all(d);
+    mccl_desk_receive(d);
 }
 
 /* ---- the desk -------------------------------------------------------------------------------------- */
@@ -613,17 +495,16 @@ static void turn_away_all(struct desk *d)
 static void *serve(void *arg)
 {
     struct desk *d = arg;
-    receive_all(d);
-    if (d->mixed)
-        turn_away_all(d);
+    mccl_desk_receive(d);
+    if (d->late)
+        mccl_desk_turn_away(d);
     close_door(d); /* before anyone is told to go on, who might come again */
-    if (!d->result && spans(d)) {
+    if (!d->result && mccl_desk_spans(d)) {
         if (d->net < 0)
-            refuse(d, mcclSystemError, "there are ranks on several hosts, and this one has no address for the others");
+            mccl_desk_refuse(d, mcclSystemError,
+                             "there are ranks on several hosts, and this one has no address for the others");
         else
-            call_again(d);
-        if (!d->result && d->second)
-            introduce(d);
+            mccl_desk_introduce(d);
     }
     if (!d->second) {
         close_net(d); /* as above */
@@ -641,21 +522,28 @@ static void *serve(void *arg)
     }
     close_net(d);
     free(d->guests);
+    free(d->names);
     free(d);
     return NULL;
 }
 
-static mcclResult_t open_desk(struct mccl_id *id, bool abroad)
+/* names: of the ranks of a host, their numbers among all; NULL: these are all, and may be abroad. */
+static mcclResult_t open_desk(struct mccl_id *id, const int *names, int n)
 {
+    const bool abroad = !names;
     struct desk *d = calloc(1, sizeof *d);
     struct sockaddr_un name;
-    if (!d)
+    if (!d || (names && !(d->names = malloc((size_t)n * sizeof *names)))) {
+        free(d);
         return mcclSystemError;
+    }
+    for (d->nnames = 0; d->nnames < n; d->nnames++)
+        d->names[d->nnames] = names[d->nnames];
     for (int i = 0; i < MCCL_DOOR_PENDING; i++)
         d->callers[i].fd = -1;
     d->local = !abroad;
     d->since = mccl_now_ms();
-    d->patience_ms = abroad ? mccl_settings()->join_ms : SECOND_MS;
+    d->patience_ms = abroad ? mccl_settings()->join_ms : mccl_step_ms();
     d->net = abroad ? mccl_listen(&id->door) : -1;
     if (d->net < 0 && !id->named)
         id->door = (struct mccl_place){0};
@@ -670,26 +558,27 @@ static mcclResult_t open_desk(struct mccl_id *id, bool abroad)
     if (d->spare >= 0)
         close(d->spare);
     close_net(d);
+    free(d->names);
     free(d);
     return mcclSystemError;
 }
 
-static mcclResult_t new_id(struct mccl_id *id, bool abroad)
+static mcclResult_t new_id(struct mccl_id *id, const int *names, int n)
 {
     memset(id, 0, sizeof *id);
     memcpy(id->magic, mccl_magic, sizeof id->magic);
     if (getrandom(id->key, sizeof id->key, 0) != sizeof id->key ||
         getrandom(id->secret, sizeof id->secret, 0) != sizeof id->secret)
         return mcclSystemError;
-    return open_desk(id, abroad);
+    return open_desk(id, names, n);
 }
 
-mcclResult_t mccl_local_id(struct mccl_id *id) { return new_id(id, false); }
+mcclResult_t mccl_local_id(struct mccl_id *id, const int *names, int n) { return new_id(id, names, n); }
 
 mcclResult_t mccl_named_id(const struct mccl_id *id)
 {
     struct mccl_id copy = *id;
-    return open_desk(&copy, true);
+    return open_desk(&copy, NULL, 0);
 }
 
 /* Makes an id and opens its desk. NCCL_COMM_ID names the place of it: then rank 0 opens it when it joins, and every
@@ -710,7 +599,7 @@ mcclResult_t mcclGetUniqueId(mcclUniqueId *out)
         memcpy(id.key, id.door.address, sizeof id.key);
         id.key[0] ^= (uint64_t)id.door.port << 48;
     } else
-        r = new_id(&id, true);
+        r = new_id(&id, NULL, 0);
     memset(out, 0, sizeof *out);
     memcpy(out, &id, sizeof id);
     return r;

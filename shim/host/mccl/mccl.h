@@ -297,8 +297,13 @@ void mccl_job_free(struct mccl_job *job);
  * come. */
 void mccl_unmap(struct mccl_shared *shared);
 mcclResult_t mccl_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device);
-/* The same, given up, with mcclRemoteError, once there is something to read from the descriptor. */
-mcclResult_t mccl_join_while(int silent, mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device);
+struct mccl_part {    /* some of a communicator's ranks, those of one host, who meet */
+    int silent;       /* for as long as this descriptor brings nothing, then it is mcclRemoteError; -1: none */
+    const int *names; /* their numbers among all, or NULL: all are meant */
+    char *reason;     /* MCCL_REASON bytes for what went wrong; NULL: it is said */
+};
+mcclResult_t mccl_join_part(const struct mccl_part *part, mcclComm_t *comm, int nranks, const mcclUniqueId *id,
+                            int rank, int device);
 
 /* group.c: a job now, or at the end of the group. Takes it over. */
 mcclResult_t mccl_submit(struct mccl_job *job);

@@ -417,10 +417,11 @@ void cumu_mccl_give_up(const mcclUniqueId *id, int nranks, int rank)
 
 mcclResult_t mccl_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device)
 {
-    return mccl_join_while(-1, comm, nranks, id, rank, device);
+    return mccl_join_part(&(struct mccl_part){.silent = -1}, comm, nranks, id, rank, device);
 }
 
-mcclResult_t mccl_join_while(int silent, mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device)
+mcclResult_t mccl_join_part(const struct mccl_part *part, mcclComm_t *comm, int nranks, const mcclUniqueId *id,
+                            int rank, int device)
 {
     mcclComm_t c = mccl_comm_new();
     struct mccl_hello me;
@@ -433,6 +434,7 @@ mcclResult_t mccl_join_while(int silent, mcclComm_t *comm, int nranks, const mcc
     c->rank = rank;
     c->nranks = nranks;
     c->device = device;
+    c->names = part->names;
     c->one_process = c->unfenced = true;
     c->pidfd = malloc((size_t)nranks * sizeof *c->pidfd);
     for (int i = 0; i < nranks && c->pidfd; i++)
@@ -443,7 +445,7 @@ mcclResult_t mccl_join_while(int silent, mcclComm_t *comm, int nranks, const mcc
         tell_lack(&me, ENOMEM);
     if (!r && me.id.named && rank == 0)
         r = mccl_named_id(&me.id);
-    r = r ? r : meet(&me, &c->shared, reason, &line, silent);
+    r = r ? r : meet(&me, &c->shared, reason, &line, part->silent);
     if (r == MCCL_SPANS) {
         *comm = c;
         r = mccl_span(comm, c, &me, reason);
@@ -459,13 +461,18 @@ mcclResult_t mccl_join_while(int silent, mcclComm_t *comm, int nranks, const mcc
         r = r ? r : mccl_settle(c, c->one_process ? c : kept_probe(device));
         if (!r)
             know_doors(c);
-        else if (c->shared->reasoned == 2)
+        else if (c->shared->reasoned == 2 && !part->reason)
             mccl_tell(c, MCCL_JOIN, NULL);
+        else if (c->shared->reasoned == 2)
+            snprintf(reason, sizeof reason, "%s", c->shared->reason);
     }
     if (line >= 0)
         close(line);
     if (r) {
-        tell_why(&me, reason);
+        if (part->reason && reason[0])
+            snprintf(part->reason, MCCL_REASON, "cannot meet the others of its host: %.160s", reason);
+        else
+            tell_why(&me, reason);
         mccl_comm_free(c);
         *comm = NULL;
     } else {

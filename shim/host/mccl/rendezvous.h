@@ -15,7 +15,7 @@ bool mccl_same_user(int fd, pid_t *pid);
 struct mccl_shared *mccl_map(int fd, int nranks, int users);
 
 /* desk.c. An id for ranks of this host. */
-mcclResult_t mccl_local_id(struct mccl_id *id);
+mcclResult_t mccl_local_id(struct mccl_id *id, const int *names, int n);
 /* The door of an id that NCCL_COMM_ID names, which rank 0 opens. */
 mcclResult_t mccl_named_id(const struct mccl_id *id);
 

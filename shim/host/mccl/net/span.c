@@ -94,7 +94,8 @@ static struct mccl_card *make_card(struct mccl_net *n, int door, size_t *size, i
     card.bytes = (uint32_t)bytes;
     *size = sizeof card + bytes;
     struct mccl_card *whole = malloc(*size);
-    if (!whole || (n->seat_of[rank] == 0 && mccl_local_id(&card.local))) {
+    if (!whole || (n->seat_of[rank] == 0 &&
+                   mccl_local_id(&card.local, n->ranks + n->first[n->host], mccl_net_size(n, n->host)))) {
         free(whole);
         return NULL;
     }
@@ -165,18 +166,18 @@ static char *exchange(struct mccl_net *n, struct mccl_hello *me, size_t *where, 
 }
 
 /* The communicator of this host's ranks, which are met for as long as who made the id has nothing to say. */
-static mcclResult_t join_local(struct mccl_net *n, int door, const char *cards, const size_t *where)
+static mcclResult_t join_local(struct mccl_net *n, int door, const char *cards, const size_t *where, char *reason)
 {
     mcclComm_t c = n->comm;
     struct mccl_card card;
     mcclUniqueId id = {{0}};
     memcpy(&card, cards + where[mccl_net_rank(n, n->host, 0)], sizeof card);
     memcpy(&id, &card.local, sizeof card.local);
-    mcclResult_t r = mccl_join_while(door, &c->local, mccl_net_size(n, n->host), &id, n->seat_of[c->rank], c->device);
+    const struct mccl_part part = {door, n->ranks + n->first[n->host], reason};
+    mcclResult_t r = mccl_join_part(&part, &c->local, mccl_net_size(n, n->host), &id, n->seat_of[c->rank], c->device);
     if (r)
         return r;
     struct mcclComm *local = c->local;
-    local->names = n->ranks + n->first[n->host];
     c->shared = local->shared;
     c->one_process = local->one_process;
     c->direct = local->direct;
@@ -268,7 +269,7 @@ mcclResult_t mccl_span(mcclComm_t *comm, mcclComm_t c, struct mccl_hello *me, ch
     n->id = me->id;
     c->net = n;
     char *cards = exchange(n, me, where, &door, &listener, reason);
-    mcclResult_t r = cards ? join_local(n, door, cards, where) : mcclRemoteError;
+    mcclResult_t r = cards ? join_local(n, door, cards, where, reason) : mcclRemoteError;
     if (!r && n->nhosts > 1)
         r = prepare(n, cards, where, &listener, reason);
     if (cards)
