@@ -13,14 +13,14 @@ enum { NO_ID, IS_THERE, NEVER_COMES, ABORT = 1, HOMES = MAX, FORSAKEN_S = 5 };
 
 static struct shared {
     ncclUniqueId id[2];
-    volatile int ready;
+    _Atomic int ready;
     struct {
         ncclUniqueId id;
-        volatile int state;
+        _Atomic int state;
     } grow[STEPS];
-    volatile int failed[MAX];
-    volatile int gone[HOMES]; /* the process has ended */
-    volatile int unknown;     /* as a rank that somebody waits for to its limit: all go on later than that */
+    _Atomic int failed[MAX];
+    _Atomic int gone[HOMES]; /* the process has ended */
+    _Atomic int unknown;     /* as a rank that somebody waits for to its limit: all go on later than that */
 } * shared;
 
 /* All communicators that a slot holds, as every rank knows them: what one rank has of them is its own slot. */
@@ -189,12 +189,10 @@ static void grow(struct member *m, int from, int to, int step, unsigned *s, bool
     if (makes) {
         r->error = ncclCommGetUniqueId(r->slot[from].comm, &shared->grow[step].id);
         RANK(r, !r->error || r->kind < NOTHING, "no id: %d", r->error);
-        __sync_synchronize();
         shared->grow[step].state = r->error ? NEVER_COMES : IS_THERE;
     } else if (!old || passed % 2) {
         while (!shared->grow[step].state && seconds() - since < JOIN_S && !somebody_failed(m))
             nap(0.0005);
-        __sync_synchronize();
         if (shared->grow[step].state == IS_THERE)
             id = shared->grow[step].id, given = &id;
         r->error = given || old ? 0 : -1;
@@ -377,7 +375,6 @@ static void *run(void *arg)
     if (r->rank == 0) {
         for (int i = 0; i < 2; i++)
             RANK(r, ncclGetUniqueId(&shared->id[i]) == 0, "id");
-        __sync_synchronize();
         shared->ready = 1;
     }
     while (!shared->ready)

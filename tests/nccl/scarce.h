@@ -59,14 +59,17 @@ static int note(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
-static bool is_ours(const void *caller)
+/* These run before a sanitizer is ready. */
+#define UNCHECKED __attribute__((no_sanitize("address", "thread", "undefined")))
+
+UNCHECKED static bool is_ours(const void *caller)
 {
     bool ours = false;
     for (int i = 0; i < libraries && !ours; i++)
         ours = (uintptr_t)caller >= low[i] && (uintptr_t)caller < high[i];
     return ours;
 }
-static bool fails(enum kind kind, const void *caller, int error)
+UNCHECKED static bool fails(enum kind kind, const void *caller, int error)
 {
     if (!failing || (scarce != kind && scarce != ANY) || !is_ours(caller))
         return false;
@@ -84,17 +87,27 @@ static bool fails(enum kind kind, const void *caller, int error)
 }
 #define CALLER __builtin_return_address(0)
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
-void *malloc(size_t size) { return fails(MEMORY, CALLER, ENOMEM) ? NULL : __libc_malloc(size); }
-void *calloc(size_t n, size_t size) { return fails(MEMORY, CALLER, ENOMEM) ? NULL : __libc_calloc(n, size); }
-void *realloc(void *p, size_t size) { return fails(MEMORY, CALLER, ENOMEM) ? NULL : __libc_realloc(p, size); }
-/* The C library's function of that name. */
+extern __attribute__((weak)) void *__interceptor_malloc(size_t), *__interceptor_calloc(size_t, size_t),
+    *__interceptor_realloc(void *, size_t);
+#define ALLOCATOR(name) (__interceptor_##name ? __interceptor_##name : __libc_##name)
+UNCHECKED void *malloc(size_t size) { return fails(MEMORY, CALLER, ENOMEM) ? NULL : ALLOCATOR(malloc)(size); }
+UNCHECKED void *calloc(size_t n, size_t size)
+{
+    return fails(MEMORY, CALLER, ENOMEM) ? NULL : ALLOCATOR(calloc)(n, size);
+}
+UNCHECKED void *realloc(void *p, size_t size)
+{
+    return fails(MEMORY, CALLER, ENOMEM) ? NULL : ALLOCATOR(realloc)(p, size);
+}
+/* The function of that name below: a sanitizer's, where the program has one, else the C library's. */
 #define BELOW(name, type) \
+    extern __typeof__(name) __interceptor_##name __attribute__((weak)); \
     static __typeof__(type) below; \
     if (!below) \
-    below = (__typeof__(type))dlsym(RTLD_NEXT, #name)
+    below = __interceptor_##name ? (__typeof__(type))__interceptor_##name : (__typeof__(type))dlsym(RTLD_NEXT, #name)
 /* Closing what is not open is an error of ours: a moment later the number may be somebody's. */
 static _Atomic int closed_twice;
-int close(int fd)
+UNCHECKED int close(int fd)
 {
     BELOW(close, int (*)(int));
     const int r = below(fd);
@@ -104,32 +117,32 @@ int close(int fd)
     }
     return r;
 }
-int socket(int domain, int type, int protocol)
+UNCHECKED int socket(int domain, int type, int protocol)
 {
     BELOW(socket, int (*)(int, int, int));
     return fails(FILES, CALLER, EMFILE) ? -1 : below(domain, type, protocol);
 }
-int accept4(int fd, struct sockaddr *a, socklen_t *n, int flags)
+UNCHECKED int accept4(int fd, struct sockaddr *a, socklen_t *n, int flags)
 {
     BELOW(accept4, int (*)(int, struct sockaddr *, socklen_t *, int));
     return fails(FILES, CALLER, EMFILE) ? -1 : below(fd, a, n, flags);
 }
-int eventfd(unsigned n, int flags)
+UNCHECKED int eventfd(unsigned n, int flags)
 {
     BELOW(eventfd, int (*)(unsigned, int));
     return fails(FILES, CALLER, EMFILE) ? -1 : below(n, flags);
 }
-int dup3(int from, int to, int flags)
+UNCHECKED int dup3(int from, int to, int flags)
 {
     BELOW(dup3, int (*)(int, int, int));
     return fails(FILES, CALLER, EMFILE) ? -1 : below(from, to, flags);
 }
-int mkstemp(char *name)
+UNCHECKED int mkstemp(char *name)
 {
     BELOW(mkstemp, int (*)(char *));
     return fails(FILES, CALLER, ENOSPC) ? -1 : below(name);
 }
-int open(const char *path, int flags, ...)
+UNCHECKED int open(const char *path, int flags, ...)
 {
     va_list args;
     va_start(args, flags);
@@ -138,7 +151,7 @@ int open(const char *path, int flags, ...)
     BELOW(open, int (*)(const char *, int, ...));
     return fails(FILES, CALLER, ENFILE) ? -1 : below(path, flags, mode);
 }
-int openat(int at, const char *path, int flags, ...)
+UNCHECKED int openat(int at, const char *path, int flags, ...)
 {
     va_list args;
     va_start(args, flags);
@@ -147,22 +160,22 @@ int openat(int at, const char *path, int flags, ...)
     BELOW(openat, int (*)(int, const char *, int, ...));
     return fails(FILES, CALLER, ENFILE) ? -1 : below(at, path, flags, mode);
 }
-int memfd_create(const char *name, unsigned flags)
+UNCHECKED int memfd_create(const char *name, unsigned flags)
 {
     BELOW(memfd_create, int (*)(const char *, unsigned));
     return fails(FILES, CALLER, EMFILE) ? -1 : below(name, flags);
 }
-int fallocate(int fd, int mode, off_t at, off_t n)
+UNCHECKED int fallocate(int fd, int mode, off_t at, off_t n)
 {
     BELOW(fallocate, int (*)(int, int, off_t, off_t));
     return fails(MAPS, CALLER, ENOSPC) ? -1 : below(fd, mode, at, n);
 }
-void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t from)
+UNCHECKED void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t from)
 {
     BELOW(mmap, void *(*)(void *, size_t, int, int, int, off_t));
     return fails(MAPS, CALLER, ENOMEM) ? MAP_FAILED : below(at, n, protection, flags, fd, from);
 }
-int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*body)(void *), void *arg)
+UNCHECKED int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*body)(void *), void *arg)
 {
     BELOW(pthread_create, int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *));
     return fails(THREADS, CALLER, EAGAIN) ? EAGAIN : below(t, a, body, arg);

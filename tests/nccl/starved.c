@@ -13,9 +13,9 @@
 
 static struct shared {
     ncclUniqueId id[2];
-    volatile int ready;
-    volatile int failed[MAX]; /* the rank heard of an error */
-    unsigned long doors[16];  /* sockets of who made the ids, by their inodes, before UCX has any */
+    _Atomic int ready;
+    _Atomic int failed[MAX]; /* the rank heard of an error */
+    unsigned long doors[16]; /* sockets of who made the ids, by their inodes, before UCX has any */
 } * shared;
 
 /* Its colour is drawn for each rank, whether that is a member or not. */
@@ -267,7 +267,6 @@ static bool team(unsigned seed, int kind)
                 for (int i = 0; i < 2; i++)
                     RANK(&r, ncclGetUniqueId(&shared->id[i]) == 0, "id");
                 note_doors();
-                __sync_synchronize();
                 shared->ready = 1;
             }
             while (!shared->ready)

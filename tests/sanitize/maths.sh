@@ -55,6 +55,19 @@ if [ "$1" = hazards ]; then
     passes "the checkers: wrong kernels of tensor memory" env CUMU_CHECK=race "$tmp/hazards" wrong tcgen05
     exit $bad
 fi
+# Drawn NCCL programs, in which something runs out or somebody is lost. UCX stays as it is.
+if [ "$1" = nccl ]; then
+    export CUMU_HOST_DEVICES=8
+    for program in grown starved; do
+        # shellcheck disable=SC2086  # flags
+        $CC -std=c11 -D_GNU_SOURCE -O1 -g -w $san -rdynamic -I"$B/gen" -o "$tmp/$program" "$here/$program.c" \
+            "$lib/facade/libnccl.so.2" "$lib/facade/libcudart.so.13" -Wl,--allow-shlib-undefined -ldl -pthread
+        passes "nccl/$program, one host" "$tmp/$program" "${SEED:-1000}" 12
+        ! ldconfig -p 2>/dev/null | grep -q 'libucp\.so\.0' || CUMU_NCCL_HOST_RANKS=2 UCX_TLS=tcp,self \
+            passes "nccl/$program, two ranks a host" "$tmp/$program" "${SEED:-2000}" 8
+    done
+    exit $bad
+fi
 # What the folder's programs need beside cuBLAS, and their arguments.
 more='' arguments='' failing='' hostile=''
 case $1 in
