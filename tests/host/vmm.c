@@ -108,6 +108,40 @@ static void of_the_host(void)
     check(free_bytes() == before, "nor gets anything back");
 }
 
+/* Such memory goes to other processes by its file, as Realm asks for it (Legate). */
+static void of_the_host_shared(void)
+{
+    MUmemAllocationProp prop = on_device(0, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), got;
+    MUmemGenericAllocationHandle h, other;
+    MUmemAccessDesc rights = both;
+    MUdeviceptr a, b;
+    size_t before = free_bytes(), n = 77;
+    int fd = -1;
+    prop.location = (MUmemLocation){MU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
+    rights.location = prop.location;
+    OK(muMemGetAllocationGranularity(&n, &prop, MU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
+    check(n == G, "granularity of what can be shared");
+    MUST(muMemCreate(&h, G, &prop, 0));
+    MUST(muMemExportToShareableHandle(&fd, h, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    MUST(muMemImportFromShareableHandle(&other, (void *)(intptr_t)fd, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    close(fd);
+    MUST(muMemGetAllocationPropertiesFromHandle(&got, other));
+    check(!memcmp(&got, &prop, sizeof got), "it stays the host's");
+    MUST(muMemAddressReserve(&a, 2 * G, 0, 0, 0));
+    b = a + G;
+    MUST(muMemMap(a, G, 0, h, 0));
+    MUST(muMemMap(b, G, 0, other, 0));
+    MUST(muMemSetAccess(a, 2 * G, &rights, 1));
+    *(volatile int *)(uintptr_t)a = 5;
+    check(*(volatile int *)(uintptr_t)b == 5, "both are one memory");
+    check(free_bytes() == before, "that no device pays for");
+    OK(muMemUnmap(a, 2 * G));
+    OK(muMemRelease(h));
+    OK(muMemRelease(other));
+    OK(muMemAddressFree(a, 2 * G));
+    check(free_bytes() == before, "nor gets back");
+}
+
 static void mapping(void)
 {
     MUmemAllocationProp prop = on_device(0, 0), got;
@@ -364,6 +398,7 @@ int main(int argc, char **argv)
     start_device();
     bad_input();
     of_the_host();
+    of_the_host_shared();
     mapping();
     int pair[2], status;
     char number[16];

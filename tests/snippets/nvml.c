@@ -124,11 +124,16 @@ static void tells_of_bus(void)
     IS(C(nvmlDeviceGetPciInfoExt)(device, &ext), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
     IS(C(nvmlDeviceGetPciInfo_v3)(device, NULL), NVML_ERROR_INVALID_ARGUMENT);
     IS(C(nvmlDeviceGetMaxPcieLinkGeneration)(device, NULL), NVML_ERROR_INVALID_ARGUMENT);
-    IS(C(nvmlDeviceGetMaxPcieLinkGeneration)(device, &n), NVML_ERROR_NOT_SUPPORTED);
-    IS(C(nvmlDeviceGetGpuMaxPcieLinkGeneration)(device, &n), NVML_ERROR_NOT_SUPPORTED);
-    IS(C(nvmlDeviceGetCurrPcieLinkGeneration)(device, &n), NVML_ERROR_NOT_SUPPORTED);
-    IS(C(nvmlDeviceGetMaxPcieLinkWidth)(device, &n), NVML_ERROR_NOT_SUPPORTED);
-    IS(C(nvmlDeviceGetCurrPcieLinkWidth)(device, &n), NVML_ERROR_NOT_SUPPORTED);
+    IS(C(nvmlDeviceGetMaxPcieLinkGeneration)(device, &n), NVML_SUCCESS);
+    EXPECT(n == 4);
+    IS(C(nvmlDeviceGetGpuMaxPcieLinkGeneration)(device, &n), NVML_SUCCESS);
+    EXPECT(n == 4);
+    IS(C(nvmlDeviceGetCurrPcieLinkGeneration)(device, &n), NVML_SUCCESS);
+    EXPECT(n == 4);
+    IS(C(nvmlDeviceGetMaxPcieLinkWidth)(device, &n), NVML_SUCCESS);
+    EXPECT(n == 16);
+    IS(C(nvmlDeviceGetCurrPcieLinkWidth)(device, &n), NVML_SUCCESS);
+    EXPECT(n == 16);
 }
 
 static void tells_state(void)

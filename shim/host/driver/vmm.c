@@ -19,6 +19,9 @@
 
 #define PAGE ((size_t)4096)
 #define GRANULARITY HOST_VMM_GRANULARITY
+/* What a memory's file is called, by whose it is: a device's number follows, or a NUMA node's. */
+#define DEVICE_NAME "musa-allocation"
+#define NODE_NAME "musa-node-allocation"
 
 struct reservation {
     uintptr_t base;
@@ -185,17 +188,21 @@ static MUresult check_prop(const MUmemAllocationProp *prop, struct host_device *
     bool on_host = is_host(&prop->location);
     if (prop->type != MU_MEM_ALLOCATION_TYPE_PINNED ||
         (!on_host && prop->location.type != MU_MEM_LOCATION_TYPE_DEVICE) ||
-        prop->requestedHandleTypes & ~(on_host ? 0 : (unsigned)MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+        prop->requestedHandleTypes & ~(unsigned)MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return MUSA_ERROR_NOT_SUPPORTED; /* the device's attributes say so */
     *d = host_device(on_host ? 0 : prop->location.id);
     return *d ? MUSA_SUCCESS : MUSA_ERROR_INVALID_DEVICE;
 }
 
 /* The name tells an importer whose memory it is; the seals, that it will not shrink under it. */
-static int new_memfd(const struct host_device *d, size_t size)
+static int new_memfd(const MUmemLocation *l, const struct host_device *d, size_t size)
 {
-    char name[32];
-    snprintf(name, sizeof name, "musa-allocation-%d", d->number);
+    char name[48];
+    if (!is_host(l))
+        snprintf(name, sizeof name, DEVICE_NAME "-%d", d->number);
+    else
+        snprintf(name, sizeof name, NODE_NAME "-%d",
+                 l->type == MU_MEM_LOCATION_TYPE_HOST_NUMA && l->id > 0 ? l->id : 0);
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd >= 0 && (cumu_host_grow(fd, size) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))) {
         close(fd);
@@ -220,7 +227,7 @@ MUresult muMemCreate(MUmemGenericAllocationHandle *handle, size_t size, const MU
     bool paid = !is_host(&prop->location);
     if (paid && !host_device_charge(d, size))
         return MUSA_ERROR_OUT_OF_MEMORY;
-    int fd = new_memfd(d, size);
+    int fd = new_memfd(&prop->location, d, size);
     struct host_phys *a = fd >= 0 ? host_phys_new() : NULL;
     if (!a) {
         if (fd >= 0)
@@ -371,12 +378,12 @@ static MUresult adopt(MUmemGenericAllocationHandle *handle, int from, const stru
     }
     a->fd = fd;
     a->size = like->size;
-    a->imported = true; /* the exporter's device has paid for it */
+    a->imported = true; /* the exporter's device has paid for it, or none */
     a->device = like->device;
     a->multicast = like->multicast;
     a->prop = (MUmemAllocationProp){.type = MU_MEM_ALLOCATION_TYPE_PINNED,
                                     .requestedHandleTypes = MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                                    .location = {MU_MEM_LOCATION_TYPE_DEVICE, like->device->ordinal}};
+                                    .location = like->prop.location};
     a->handles = 1;
     *handle = host_phys_handle(a);
     return MUSA_SUCCESS;
@@ -394,14 +401,17 @@ MUresult muMemImportFromShareableHandle(MUmemGenericAllocationHandle *handle, vo
         return MUSA_ERROR_INVALID_VALUE;
     struct host_phys like = {0};
     int from = (int)(intptr_t)os_handle;
-    int number = host_shared_fd_device(from, "musa-allocation", &like.size);
+    int node = host_shared_fd_device(from, NODE_NAME, &like.size);
+    int number = node < 0 ? host_shared_fd_device(from, DEVICE_NAME, &like.size) : -1;
     if (!(fcntl(from, F_GET_SEALS) & F_SEAL_SHRINK))
         return MUSA_ERROR_INVALID_VALUE;
-    if (number < 0 && !(like.multicast = host_multicast_open(from, &like.size)))
+    if (node < 0 && number < 0 && !(like.multicast = host_multicast_open(from, &like.size)))
         return MUSA_ERROR_INVALID_VALUE;
-    like.device = like.multicast ? host_device(0) : host_device_numbered(number);
+    like.device = number < 0 ? host_device(0) : host_device_numbered(number);
     if (!like.device)
         return MUSA_ERROR_INVALID_DEVICE; /* MUSA_VISIBLE_DEVICES hides it here */
+    like.prop.location = node < 0 ? (MUmemLocation){MU_MEM_LOCATION_TYPE_DEVICE, like.device->ordinal}
+                                  : (MUmemLocation){MU_MEM_LOCATION_TYPE_HOST_NUMA, node};
     if ((r = adopt(handle, from, &like)) && like.multicast)
         host_multicast_free(like.multicast);
     return r;
