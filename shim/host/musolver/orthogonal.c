@@ -126,6 +126,7 @@ static struct musolver_call tridiagonal_multiply(int type, mublasSideMode_t s, m
     return c;
 }
 
+/* orgqr's size is told for more columns than rows, too: cuPyNumeric asks so for QR of a wide matrix. */
 #define FN(name, ...) musolverStatus_t musolverDn##name(musolverDnHandle_t h, __VA_ARGS__)
 #define ALL(X, type, T, R, SY, OR) \
     FN(X##geqrf_bufferSize, int m, int n, T *a, int lda, int *lwork) \
@@ -141,7 +142,7 @@ static struct musolver_call tridiagonal_multiply(int type, mublasSideMode_t s, m
     } \
     FN(X##OR##gqr_bufferSize, int m, int n, int k, const T *a, int lda, const T *tau, int *lwork) \
     { \
-        struct musolver_call c = call(op_orgqr, type, m, n, k, a, lda, tau, NULL); \
+        struct musolver_call c = call(op_orgqr, type, m, musolver_min(m, n), k, a, lda, tau, NULL); \
         return musolver_lwork(h, &c, bad_generate(&c), lwork); \
     } \
     FN(X##OR##gqr, int m, int n, int k, T *a, int lda, const T *tau, T *work, int lwork, int *info) \
