@@ -17,7 +17,7 @@
 
 #if defined(DNNL_ARG_SHIFT) && DNNL_VERSION_MAJOR == 2
 
-enum { ROUNDS = 7, F32 = 0, F16 = 2, I32 = 4 };
+enum { ROUNDS = 7, F32 = 0, F16 = 2, I32 = 4, BF16 = 9 };
 #define ONE(name) ((__typeof__(dnnl_##name) *)in("libdnnl.so.2", "dnnl_" #name))
 #define DNN(name) ((int (*)())in("libcudnn.so.9", "cudnn" #name))
 #define RT(name) ((int (*)())in("libcudart.so.12", "cuda" #name))
@@ -177,7 +177,12 @@ static struct matrix matrix(const struct shape *s, int64_t rows, int64_t columns
     const dnnl_dims_t dim = {s->batch, s->heads, rows, columns},
                       stride = {s->heads * rows * columns, rows * columns, turned ? 1 : columns, turned ? rows : 1};
     struct matrix m;
-    must(ONE(memory_desc_init_by_strides)(&m.layout, 4, dim, s->type == F16 ? dnnl_f16 : dnnl_f32, stride), "layout");
+    must(ONE(memory_desc_init_by_strides)(&m.layout, 4, dim,
+                                          s->type == F16    ? dnnl_f16
+                                          : s->type == BF16 ? dnnl_bf16
+                                                            : dnnl_f32,
+                                          stride),
+         "layout");
     must(ONE(memory_create)(&m.memory, &m.layout, engine, at), "memory");
     return m;
 }
@@ -215,7 +220,7 @@ static bool add_product(struct direct *d, struct matrix a, struct matrix b, stru
 static bool make_direct(struct direct *d, const struct shape *s, void *const *at, float scale, bool backward)
 {
     const int64_t n = s->sequence, wide = s->depth;
-    const size_t scores = (size_t)(s->batch * s->heads * n * n) * (s->type == F16 ? 2 : 4);
+    const size_t scores = (size_t)(s->batch * s->heads * n * n) * (s->type == F32 ? 4 : 2);
     dnnl_softmax_desc_t softmax;
     dnnl_primitive_desc_t forward, back;
     void *const p = malloc(scores), *const dp = malloc(scores);
@@ -274,7 +279,7 @@ static void compare_results(const struct call *c, const struct direct *d, void *
 /* Seconds of a call by cuDNN, and by oneDNN where there is one: of the rounds that others disturbed least. */
 static bool compare(const struct shape *s, bool backward, double best[2])
 {
-    const size_t count = (size_t)(s->batch * s->heads * s->sequence * s->depth), size = s->type == F16 ? 2 : 4;
+    const size_t count = (size_t)(s->batch * s->heads * s->sequence * s->depth), size = s->type == F32 ? 4 : 2;
     float scale = 0.125f;
     void *at[MEMORIES];
     struct direct d;
@@ -283,8 +288,9 @@ static bool compare(const struct shape *s, bool backward, double best[2])
         must(RT(Malloc)(&at[i], whole ? count * size : (size_t)(s->batch * (s->heads + 1) * (s->sequence + 1)) * 4),
              "cudaMalloc");
         for (size_t k = 0; k < count && whole; k++)
-            if (s->type == F16)
-                ((uint16_t *)at[i])[k] = (uint16_t)(0x3000 + k * 7919 % 1024); /* 0.125 to 0.25 */
+            if (s->type != F32) /* 0.125 to 0.25 and the like */
+                ((uint16_t *)at[i])[k] = (uint16_t)((s->type == F16 ? 0x3000 : 0x3e00) +
+                                                    k * 7919 % (s->type == F16 ? 1024 : 128));
             else
                 ((float *)at[i])[k] = (float)(k * 7919 % 37) / 100 - 0.18f;
     }
@@ -335,15 +341,18 @@ static void tell(const char *pass, const char *what, const struct shape *s, doub
 
 int main(void)
 {
-    static const struct shape shapes[] = {
-        {2, 8, 128, 64, 0, F32}, {2, 8, 512, 64, 0, F32}, {1, 8, 1024, 128, 0, F32}, {2, 8, 512, 64, 0, F16}};
+    static const struct shape shapes[] = {{2, 8, 128, 64, 0, F32},
+                                          {2, 8, 512, 64, 0, F32},
+                                          {1, 8, 1024, 128, 0, F32},
+                                          {2, 8, 512, 64, 0, F16},
+                                          {2, 8, 512, 64, 0, BF16}};
     double t[2], paged[2];
     must(ONE(engine_create)(&engine, dnnl_cpu, 0), "engine");
     must(ONE(stream_create)(&stream, engine, dnnl_stream_default_flags), "stream");
     must(DNN(Create)(&handle), "cudnnCreate");
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct shape s = shapes[i];
-        const char *name = s.type == F16 ? "f16" : "f32";
+        const char *name = s.type == F16 ? "f16" : s.type == BF16 ? "bf16" : "f32";
         char what[64];
         snprintf(what, sizeof what, "%dx%dx%dx%d_%s", (int)s.batch, (int)s.heads, (int)s.sequence, (int)s.depth, name);
         tell("_backward", what, &s, t);

@@ -1,9 +1,10 @@
-/* cuDNN on the CPU muDNN beside oneDNN called directly: convolutions and batch normalisations of floats in the order
- * N, C, H, W, and LSTMs, on the same memory in the same process, waited for one by one. The direct calls keep their
- * primitives and make the layouts that oneDNN likes of the program's, as a program would that has these tensors; times
- * as ratios, and what a small call costs more. */
+/* cuDNN on the CPU muDNN beside oneDNN called directly: convolutions, of floats and, where oneDNN has it, of bfloat16,
+ * batch normalisations of floats in the order N, C, H, W, and LSTMs, on the same memory in the same process, waited for
+ * one by one. The direct calls keep their primitives and make the layouts that oneDNN likes of the program's, as a
+ * program would that has these tensors; times as ratios, and what a small call costs more. */
 #include "library.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #if __has_include(<oneapi/dnnl/dnnl.h>)
@@ -12,7 +13,7 @@
 
 #if defined(DNNL_ARG_SHIFT) && DNNL_VERSION_MAJOR == 2
 
-enum { ROUNDS = 7, FORWARD = 0, DATA, FILTER };
+enum { ROUNDS = 7, FORWARD = 0, DATA, FILTER, F32 = 0, BF16 = 9 };
 static double now(void) { return seconds(CLOCK_PROCESS_CPUTIME_ID); } /* of all threads: true on a busy machine, too */
 static void must(int bad, const char *what)
 {
@@ -44,7 +45,9 @@ static void reorder(struct direct *d, const dnnl_memory_desc_t *from, dnnl_memor
     d->count[d->steps++] = 2;
 }
 
-static void make_direct(struct direct *d, int way, const dnnl_dim_t dim[3][4], int pad, int stride, void *const at[3])
+/* False: oneDNN has none of that type here. */
+static bool make_direct(struct direct *d, int way, int type, const dnnl_dim_t dim[3][4], int pad, int stride,
+                        void *const at[3])
 {
     static const int args[][3] = {{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
                                   {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST},
@@ -58,9 +61,10 @@ static void make_direct(struct direct *d, int way, const dnnl_dim_t dim[3][4], i
     dnnl_convolution_desc_t c;
     dnnl_primitive_desc_t pd;
     dnnl_dims_t strides = {stride, stride}, none = {0, 0}, pads = {pad, pad};
+    const dnnl_data_type_t numbers = type == BF16 ? dnnl_bf16 : dnnl_f32;
     for (int i = 0; i < 3; i++) {
-        ONE(memory_desc_init_by_tag)(&any[i], 4, dim[i], dnnl_f32, dnnl_format_tag_any);
-        ONE(memory_desc_init_by_tag)(&plain[i], 4, dim[i], dnnl_f32, dnnl_abcd);
+        ONE(memory_desc_init_by_tag)(&any[i], 4, dim[i], numbers, dnnl_format_tag_any);
+        ONE(memory_desc_init_by_tag)(&plain[i], 4, dim[i], numbers, dnnl_abcd);
     }
     if (way == FORWARD)
         must(ONE(dilated_convolution_forward_desc_init)(&c, dnnl_forward_training, dnnl_convolution_direct, &any[0],
@@ -74,7 +78,8 @@ static void make_direct(struct direct *d, int way, const dnnl_dim_t dim[3][4], i
         must(ONE(dilated_convolution_backward_weights_desc_init)(&c, dnnl_convolution_direct, &any[0], &any[1], NULL,
                                                                  &any[2], strides, none, pads, pads),
              "filter");
-    must(ONE(primitive_desc_create)(&pd, &c, NULL, engine, NULL), "convolution");
+    if (ONE(primitive_desc_create)(&pd, &c, NULL, engine, NULL))
+        return false;
     d->steps = 0;
     for (int i = 0; i < 3; i++) {
         const dnnl_memory_desc_t *best = ONE(primitive_desc_query_md)(pd, query[way][i], 0);
@@ -92,10 +97,11 @@ static void make_direct(struct direct *d, int way, const dnnl_dim_t dim[3][4], i
     if (used[result] != given[result])
         reorder(d, ONE(primitive_desc_query_md)(pd, query[way][result], 0), used[result], &plain[result],
                 given[result]);
+    return true;
 }
 
-/* Seconds of a call: oneDNN's and ours, of the rounds those that others disturbed least. */
-static void compare(int way, int n, int c, int size, int k, int window, int stride, double best[2])
+/* Seconds of a call: oneDNN's and ours, of the rounds those that others disturbed least. False: oneDNN has none. */
+static bool compare(int way, int type, int n, int c, int size, int k, int window, int stride, double best[2])
 {
     static const float one = 1, zero = 0;
     int pad = window / 2, out = (size + 2 * pad - window) / stride + 1;
@@ -109,23 +115,23 @@ static void compare(int way, int n, int c, int size, int k, int window, int stri
     int (*call[])() = {DNN(ConvolutionForward), DNN(ConvolutionBackwardData), DNN(ConvolutionBackwardFilter)};
     release = in("libcudart.so.12", "cudaFree");
     for (int i = 0; i < 3; i++) {
-        size_t bytes = (size_t)(dim[i][0] * dim[i][1] * dim[i][2] * dim[i][3]) * sizeof(float);
+        size_t bytes = (size_t)(dim[i][0] * dim[i][1] * dim[i][2] * dim[i][3]) * (type == BF16 ? 2 : sizeof(float));
         must(allocate(&at[i], bytes), "cudaMalloc");
         memset(at[i], 0, bytes);
     }
     must(DNN(Create)(&handle), "cudnnCreate");
     DNN(CreateTensorDescriptor)(&x), DNN(CreateTensorDescriptor)(&y), DNN(CreateFilterDescriptor)(&w);
     DNN(CreateConvolutionDescriptor)(&conv);
-    must(DNN(SetTensor4dDescriptor)(x, 0, 0, n, c, size, size), "x");
-    must(DNN(SetTensor4dDescriptor)(y, 0, 0, n, k, out, out), "y");
-    must(DNN(SetFilter4dDescriptor)(w, 0, 0, k, c, window, window), "w");
+    must(DNN(SetTensor4dDescriptor)(x, 0, type, n, c, size, size), "x");
+    must(DNN(SetTensor4dDescriptor)(y, 0, type, n, k, out, out), "y");
+    must(DNN(SetFilter4dDescriptor)(w, type, 0, k, c, window, window), "w");
     must(DNN(SetConvolution2dDescriptor)(conv, pad, pad, stride, stride, 1, 1, 1, 0), "convolution");
-    make_direct(&d, way, dim, pad, stride, at);
+    const bool both = make_direct(&d, way, type, dim, pad, stride, at);
     double work = 2.0 * n * k * out * out * c * window * window;
     int calls = (int)(3e9 / (work + 1e6));
     calls = calls > 1 ? calls : 1;
     best[0] = best[1] = 1e9;
-    for (int r = -1; r < ROUNDS; r++) {
+    for (int r = -1; both && r < ROUNDS; r++) {
         double t = now();
         for (int i = 0; i < calls; i++) {
             for (int s = 0; s < d.steps; s++)
@@ -150,6 +156,7 @@ static void compare(int way, int n, int c, int size, int k, int window, int stri
         release(at[i]);
     DNN(DestroyTensorDescriptor)(x), DNN(DestroyTensorDescriptor)(y), DNN(DestroyFilterDescriptor)(w);
     DNN(DestroyConvolutionDescriptor)(conv), DNN(Destroy)(handle);
+    return both;
 }
 
 /* The same of a batch normalisation over channels while training, and of its gradients. */
@@ -311,12 +318,16 @@ int main(void)
     must(ONE(engine_create)(&engine, dnnl_cpu, 0), "engine");
     must(ONE(stream_create)(&stream, engine, dnnl_stream_default_flags), "stream");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (int way = FORWARD; way <= FILTER; way++) {
-            compare(way, cases[i].n, cases[i].c, cases[i].size, cases[i].k, cases[i].window, cases[i].stride, t);
-            printf("# convolution %dx%dx%d to %d, window %d, %s: oneDNN %.2f ms, cuDNN %.2f ms\n", cases[i].n,
-                   cases[i].c, cases[i].size, cases[i].k, cases[i].window, ways[way], t[0] * 1e3, t[1] * 1e3);
-            printf("bench mudnn.conv%d_%dx%d_%s_vs_onednn %.3f ratio\n", cases[i].window, cases[i].c, cases[i].size,
-                   ways[way], t[1] / t[0]);
+        for (int way = FORWARD; way < 2 * (FILTER + 1); way++) {
+            const int type = way > FILTER ? BF16 : F32, of = way % (FILTER + 1);
+            const char *name = type == BF16 ? "_bf16" : "";
+            if (!compare(of, type, cases[i].n, cases[i].c, cases[i].size, cases[i].k, cases[i].window, cases[i].stride,
+                         t))
+                continue;
+            printf("# convolution%s %dx%dx%d to %d, window %d, %s: oneDNN %.2f ms, cuDNN %.2f ms\n", name, cases[i].n,
+                   cases[i].c, cases[i].size, cases[i].k, cases[i].window, ways[of], t[0] * 1e3, t[1] * 1e3);
+            printf("bench mudnn.conv%d_%dx%d_%s%s_vs_onednn %.3f ratio\n", cases[i].window, cases[i].c, cases[i].size,
+                   ways[of], name, t[1] / t[0]);
         }
     for (int backward = 0; backward < 2; backward++) {
         compare_norm(backward, 16, 64, 56, t);
@@ -329,7 +340,7 @@ int main(void)
            t[0] * 1e3, t[1] * 1e3, t[2] * 1e3);
     printf("bench mudnn.lstm_256_vs_onednn %.3f ratio\n", t[2] / t[1]);
     printf("bench mudnn.lstm_256_vs_onednn_packed %.3f ratio\n", t[2] / t[0]);
-    compare(FORWARD, 1, 8, 4, 8, 1, 1, t);
+    compare(FORWARD, F32, 1, 8, 4, 8, 1, 1, t);
     printf("# convolution of 8 x 4 x 4: oneDNN %.1f us, cuDNN %.1f us with its synchronisation\n", t[0] * 1e6,
            t[1] * 1e6);
     printf("bench mudnn.small_call_added %.1f ns\n", (t[1] - t[0]) * 1e9);

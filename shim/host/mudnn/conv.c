@@ -37,6 +37,9 @@ static void copy_row(void *job, const int64_t *at, const int64_t *step, size_t n
 {
     const struct copy *c = job;
     double v[DNN_ROW];
+    if (c->to->type == MUDNN_DATA_FLOAT && step[0] == 1 && step[1] == 1 &&
+        dnn_widen((float *)c->to_at + at[0], c->from_at, c->from->type, at[1], n))
+        return;
     dnn_load(v, c->from_at, c->from->type, at[1], step[1], n);
     dnn_store(c->to_at, v, c->to->type, at[0], step[0], n);
 }
@@ -76,6 +79,10 @@ static void end_row(void *job, const int64_t *at, const int64_t *step, size_t n)
     const struct call *call = g->call;
     const struct mudnn_epilogue *e = &call->e;
     double v[DNN_ROW], more[DNN_ROW];
+    if (call->alpha == 1 && call->beta == 0 && !call->has_epilogue && g->result.type == MUDNN_DATA_FLOAT &&
+        step[OUT] == 1 && step[RESULT] == 1 &&
+        dnn_narrow(call->out, (const float *)g->result_at + at[RESULT], g->out->type, at[OUT], n))
+        return;
     dnn_load(v, g->result_at, g->result.type, at[RESULT], step[RESULT], n);
     for (size_t i = 0; call->alpha != 1 && i < n; i++)
         v[i] *= call->alpha;
@@ -117,6 +124,30 @@ static bool is_float(int type)
     return type == MUDNN_DATA_FLOAT || type == MUDNN_DATA_HALF || type == MUDNN_DATA_BFLOAT16;
 }
 
+/* bfloat16 is multiplied as it is where the CPU does that, which takes a half of the time or less; sums are floats, as
+ * those of copies are. */
+static bool by_bfloats(const struct call *call)
+{
+#if defined(__x86_64__)
+    const struct mudnn_convolution *c = &call->c;
+    const int *side = sides[call->way];
+    struct dnn_floats f = {.way = call->way, .narrow = true, .c = c};
+    void **const at[] = {&f.x, &f.w, &f.y};
+    for (int i = 0; i < 3; i++)
+        if (tensor_of(c, i)->type != MUDNN_DATA_BFLOAT16 || tensor_of(c, i)->vector != 1)
+            return false;
+    if (c->flip || c->spatial > 3 || call->alpha != 1 || call->beta != 0 || call->has_epilogue ||
+        !__builtin_cpu_supports("avx512bf16") || !dnn_has_onednn())
+        return false;
+    for (int i = 0; i < 2; i++)
+        *at[side[i]] = (void *)(uintptr_t)call->in[i];
+    *at[side[2]] = call->out;
+    return dnn_by_onednn(&f);
+#else
+    return (void)call, false;
+#endif
+}
+
 /* Operands that are floats are taken where they lie, others as copies; the result is made in its place, or aside where
  * something is to be done with it that needs what is there. False: not by oneDNN. */
 static bool by_floats(const struct call *call)
@@ -125,7 +156,7 @@ static bool by_floats(const struct call *call)
     struct mudnn_convolution c = call->c;
     const int *side = sides[call->way];
     struct mudnn_tensor *const tensors[] = {&c.x, &c.w, &c.y};
-    float **const at[] = {&f.x, &f.w, &f.y};
+    void **const at[] = {&f.x, &f.w, &f.y};
     void *made[3] = {NULL};
     bool good = false;
     f.c = &c;
@@ -137,7 +168,7 @@ static bool by_floats(const struct call *call)
     for (int i = 0; i < 2; i++) {
         struct mudnn_tensor *t = tensors[side[i]];
         bool flip = c.flip && side[i] == 1;
-        *at[side[i]] = (float *)(uintptr_t)call->in[i];
+        *at[side[i]] = (void *)(uintptr_t)call->in[i];
         if (t->type == MUDNN_DATA_FLOAT && t->vector == 1 && !flip)
             continue;
         *at[side[i]] = made[i] = packed_copy(t, call->in[i], MUDNN_DATA_FLOAT, flip);
@@ -267,7 +298,7 @@ static void run(const void *of)
     for (int i = 0; i < 2; i++)
         dnn_touch(tensor_of(&call->c, side[i]), call->in[i], false);
     dnn_touch(tensor_of(&call->c, side[2]), call->out, true);
-    if (!by_floats(call))
+    if (!by_bfloats(call) && !by_floats(call))
         by_doubles(call);
 }
 

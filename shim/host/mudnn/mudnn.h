@@ -73,11 +73,12 @@ double dnn_activate(int mode, double coefficient, double x);
 /* ---- convolutions ------------------------------------------------------------------------------ */
 
 enum dnn_way { DNN_FORWARD, DNN_BACKWARD_DATA, DNN_BACKWARD_FILTER };
-/* One of floats: shapes and strides are c's, and vectors there are none. */
+/* One of floats, or of bfloat16: shapes and strides are c's, and vectors there are none. */
 struct dnn_floats {
     enum dnn_way way;
+    bool narrow; /* bfloat16 */
     const struct mudnn_convolution *c;
-    float *x, *w, *y; /* the way's result is written, the others are read */
+    void *x, *w, *y; /* the way's result is written, the others are read */
 };
 /* By oneDNN. False where it is not here, does not take this, or had no memory: then nothing was written. */
 bool dnn_by_onednn(const struct dnn_floats *f);

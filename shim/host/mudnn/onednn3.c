@@ -20,7 +20,7 @@ typedef struct {
     dnnl_memory_t memory;
 } dnnl_exec_arg_t;
 
-typedef enum { dnnl_f32 = 3 } dnnl_data_type_t;
+typedef enum { dnnl_bf16 = 2, dnnl_f32 = 3 } dnnl_data_type_t;
 typedef enum { dnnl_format_tag_any = 1 } dnnl_format_tag_t;
 typedef enum { dnnl_forward_training = 64, dnnl_forward_inference = 96, dnnl_backward = 128 } dnnl_prop_kind_t;
 typedef enum { dnnl_convolution_direct = 1 } dnnl_alg_kind_t;
@@ -28,6 +28,7 @@ typedef enum { dnnl_cpu = 1 } dnnl_engine_kind_t;
 typedef enum { dnnl_scratchpad_mode_user = 1 } dnnl_scratchpad_mode_t;
 enum { dnnl_use_global_stats = 1, dnnl_use_scale = 2, dnnl_use_shift = 4, dnnl_stream_default_flags = 1 };
 typedef enum {
+    dnnl_query_impl_info_str = 8,
     dnnl_query_src_md = 129,
     dnnl_query_diff_src_md,
     dnnl_query_weights_md,
@@ -76,6 +77,7 @@ int dnnl_primitive_attr_create(dnnl_primitive_attr_t *attr);
 int dnnl_primitive_attr_destroy(dnnl_primitive_attr_t attr);
 int dnnl_primitive_attr_set_scratchpad_mode(dnnl_primitive_attr_t attr, dnnl_scratchpad_mode_t mode);
 int dnnl_primitive_desc_destroy(dnnl_primitive_desc_t pd);
+int dnnl_primitive_desc_query(const struct dnnl_primitive_desc *pd, dnnl_query_t what, int index, void *to);
 layout dnnl_primitive_desc_query_md(const struct dnnl_primitive_desc *pd, dnnl_query_t what, int index);
 int dnnl_primitive_create(dnnl_primitive_t *primitive, const struct dnnl_primitive_desc *pd);
 int dnnl_primitive_destroy(dnnl_primitive_t primitive);

@@ -50,6 +50,7 @@ typedef const_dnnl_memory_desc_t layout_ref;
     F(memory_desc_equal) \
     F(memory_desc_get_size) \
     F(primitive_desc_destroy) \
+    F(primitive_desc_query) \
     F(primitive_desc_query_md) \
     F(primitive_attr_create) \
     F(primitive_attr_destroy) \
@@ -118,7 +119,7 @@ enum { X, W, Y, SIDES };
 enum { NORM_TRAINING = DNN_BACKWARD_FILTER + 1, NORM_INFERENCE, NORM_BACKWARD };
 /* The shapes of a call, compared byte by byte. */
 struct key {
-    int way, spatial, n[SIDES];
+    int way, narrow, spatial, n[SIDES];
     float epsilon;
     int64_t groups, pad[3], stride[3], dilation[3], dim[SIDES][5], step[SIDES][5];
 };
@@ -153,6 +154,7 @@ static layout_ref layout_of(const struct shape *s, int side)
 /* A tensor's dimensions and strides, groups first where there are any. `any`: in whatever layout is best. */
 static bool describe_layout(dnnl_memory_desc_t *to, const struct key *k, int side, bool any)
 {
+    const dnnl_data_type_t type = k->narrow ? dnnl_bf16 : dnnl_f32;
     dnnl_dims_t dims, strides;
     int n = 0;
     bool groups = side == W && k->groups > 1;
@@ -165,11 +167,11 @@ static bool describe_layout(dnnl_memory_desc_t *to, const struct key *k, int sid
         strides[n++] = k->step[side][i];
     }
 #if DNNL_VERSION_MAJOR == 2
-    return any ? !dnnl.memory_desc_init_by_tag(to, n, dims, dnnl_f32, dnnl_format_tag_any)
-               : !dnnl.memory_desc_init_by_strides(to, n, dims, dnnl_f32, strides);
+    return any ? !dnnl.memory_desc_init_by_tag(to, n, dims, type, dnnl_format_tag_any)
+               : !dnnl.memory_desc_init_by_strides(to, n, dims, type, strides);
 #else
-    return any ? !dnnl.memory_desc_create_with_tag(to, n, dims, dnnl_f32, dnnl_format_tag_any)
-               : !dnnl.memory_desc_create_with_strides(to, n, dims, dnnl_f32, strides);
+    return any ? !dnnl.memory_desc_create_with_tag(to, n, dims, type, dnnl_format_tag_any)
+               : !dnnl.memory_desc_create_with_strides(to, n, dims, type, strides);
 #endif
 }
 
@@ -296,6 +298,13 @@ static layout_ref scratch_of(dnnl_primitive_desc_t pd)
     return dnnl.primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
 }
 
+/* oneDNN has a plain loop for what it has no code for, which takes longer than floats do. */
+static bool is_plain_loop(dnnl_primitive_desc_t pd)
+{
+    const char *name = NULL;
+    return dnnl.primitive_desc_query(pd, dnnl_query_impl_info_str, 0, (void *)&name) || strncmp(name, "ref", 3) == 0;
+}
+
 static struct shape *make_shape(const struct key *k)
 {
     struct shape *s = calloc(1, sizeof *s);
@@ -305,7 +314,8 @@ static struct shape *make_shape(const struct key *k)
     for (int i = 0; i < SIDES; i++)
         if (!describe_layout(&s->mine[i], k, i, false))
             goto none;
-    if (!(k->way < NORM_TRAINING ? describe(s) : describe_norm(s)) || dnnl.primitive_create(&s->primitive, s->pd))
+    if (!(k->way < NORM_TRAINING ? describe(s) : describe_norm(s)) || (k->narrow && is_plain_loop(s->pd)) ||
+        dnnl.primitive_create(&s->primitive, s->pd))
         goto none;
     s->bytes = dnnl.memory_desc_get_size(scratch_of(s->pd));
     for (int i = 0; k->way < NORM_TRAINING && i < SIDES; i++) {
@@ -443,7 +453,7 @@ static void write_key(struct key *k, const struct dnn_floats *f)
     const struct mudnn_convolution *c = f->c;
     const struct mudnn_tensor *const tensor[] = {&c->x, &c->w, &c->y};
     memset(k, 0, sizeof *k);
-    k->way = (int)f->way, k->spatial = c->spatial, k->groups = c->groups;
+    k->way = (int)f->way, k->narrow = f->narrow, k->spatial = c->spatial, k->groups = c->groups;
     for (int i = 0; i < c->spatial; i++)
         k->pad[i] = c->pad[i], k->stride[i] = c->stride[i], k->dilation[i] = c->dilation[i];
     for (int side = 0; side < SIDES; side++) {
@@ -465,7 +475,7 @@ static bool reorder(const struct shape *s, const struct memory *m, int side, dnn
 }
 
 /* The operands into the layouts computed in, the convolution, and the result into the program's layout. */
-static bool execute(const struct shape *s, const struct memory *m, float *const at[SIDES], dnnl_stream_t stream)
+static bool execute(const struct shape *s, const struct memory *m, void *const at[SIDES], dnnl_stream_t stream)
 {
     static const int arguments[][SIDES] = {{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
                                            {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST},
@@ -511,7 +521,7 @@ bool OF_RELEASE(dnn_by_onednn)(const struct dnn_floats *f)
     struct shape *s = borrow(&key, &m);
     if (!s)
         return false;
-    bool good = m && execute(s, m, (float *const[]){f->x, f->w, f->y}, stream);
+    bool good = m && execute(s, m, (void *const[]){f->x, f->w, f->y}, stream);
     give_back(s, m);
     return good;
 }
