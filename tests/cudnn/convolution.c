@@ -194,6 +194,34 @@ static void bias(int type)
 }
 
 /* What NVIDIA's refuse of vectors and bytes; the last runs. */
+/* Numbers below the least normal one of bfloat16 count, on whatever the CPU multiplies: 2^-130 times 2^100. */
+static void subnormals(void)
+{
+    enum { MAPS = 32, PLACES = 64 };
+    const int image[] = {1, MAPS, 8, 8}, square[] = {MAPS, MAPS, 1, 1};
+    const float alpha = 1, beta = 0;
+    struct tensor x = make(BF16, 4, image, NCHW, false, false), w = make(BF16, 4, square, NCHW, false, true),
+                  y = make(BF16, 4, image, NCHW, false, false);
+    void *conv;
+    double *want = calloc(MAPS * PLACES, sizeof *want);
+    OK(cudnnCreateConvolutionDescriptor(&conv));
+    OK(cudnnSetConvolution2dDescriptor(conv, 0, 0, 1, 1, 1, 1, 1, F32));
+    for (int i = 0; i < MAPS * PLACES; i++)
+        x.v[i] = 0x1p-130, want[i] = 0x1p-30;
+    for (int i = 0; i < MAPS * MAPS; i++)
+        w.v[i] = i % (MAPS + 1) ? 0 : 0x1p100;
+    upload(&x), upload(&w);
+    OK(cudnnConvolutionForward(handle, &alpha, x.desc, x.at, w.desc, w.at, conv, 1, NULL, 0, &beta, y.desc, y.at));
+    EXPECT(get(x.host, BF16, 0) == 0x1p-130);
+    OK(cudaMemcpy(y.host, y.at, y.size * bytes(BF16), 2));
+    for (int i = 0; i < MAPS * PLACES; i++)
+        EXPECT(get(y.host, BF16, (size_t)i) == want[i], "place %d: %g, not %g", i, get(y.host, BF16, (size_t)i),
+               want[i]);
+    OK(cudnnDestroyConvolutionDescriptor(conv));
+    free(want);
+    drop(&x), drop(&w), drop(&y);
+}
+
 static void vectors_refused(void)
 {
     static const struct {
@@ -311,6 +339,7 @@ int main(void)
         one(vectors[i % 5][0], vectors[i % 5][1], 0), fused(vectors[i % 5][0], vectors[i % 5][1]);
     for (int i = 0; i < 20; i++)
         bias(types[i % 4][0]);
+    subnormals();
     vectors_refused();
     wrong();
     OK(cudnnDestroy(handle));

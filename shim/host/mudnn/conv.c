@@ -125,7 +125,7 @@ static bool is_float(int type)
 }
 
 /* bfloat16 is multiplied as it is where the CPU does that, which takes a half of the time or less; sums are floats, as
- * those of copies are. */
+ * those of copies are. The CPU takes subnormal numbers for 0 there: operands that have any go another way. */
 static bool by_bfloats(const struct call *call)
 {
 #if defined(__x86_64__)
@@ -139,8 +139,11 @@ static bool by_bfloats(const struct call *call)
     if (c->flip || c->spatial > 3 || call->alpha != 1 || call->beta != 0 || call->has_epilogue ||
         !__builtin_cpu_supports("avx512bf16") || !dnn_has_onednn())
         return false;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
+        if (dnn_has_subnormals(call->in[i], (size_t)dnn_extent(tensor_of(c, side[i]))))
+            return false;
         *at[side[i]] = (void *)(uintptr_t)call->in[i];
+    }
     *at[side[2]] = call->out;
     return dnn_by_onednn(&f);
 #else

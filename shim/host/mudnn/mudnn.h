@@ -20,6 +20,7 @@ void dnn_store(void *to, const double *from, int type, int64_t first, int64_t st
  * was moved. */
 bool dnn_widen(float *to, const void *from, int type, int64_t first, size_t n);
 bool dnn_narrow(void *to, const float *from, int type, int64_t first, size_t n);
+bool dnn_has_subnormals(const void *bfloats, size_t n); /* among n of bfloat16 */
 static inline double dnn_get(const void *from, int type, int64_t at)
 {
     double v;

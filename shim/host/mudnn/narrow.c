@@ -50,3 +50,12 @@ bool dnn_narrow(void *to, const float *from, int type, int64_t first, size_t n)
         return false;
     return true;
 }
+
+REAL_VECTOR bool dnn_has_subnormals(const void *bfloats, size_t n)
+{
+    const uint16_t *v = bfloats;
+    uint16_t any = 0;
+    for (size_t i = 0; i < n; i++) /* an exponent of 0, and digits */
+        any |= (uint16_t)((v[i] & 0x7fff) - 1) < 0x7f;
+    return any;
+}
