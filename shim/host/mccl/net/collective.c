@@ -7,8 +7,8 @@
 #include "host/mccl/net/net.h"
 
 #define CHUNK (256 << 10) /* bytes of a chunk: with one in each stage, less than a CPU's cache is under way */
-#define SLOTS 4           /* chunks between their first and their last stage */
-#define HOP 1             /* turns of the pipeline between two stages */
+#define HOP 2           /* turns of the pipeline between two stages: while one chunk is worked on, one is on the wire */
+#define SLOTS (2 * HOP) /* chunks between their first stage and their last, the third */
 
 struct slot { /* of a chunk under way */
     struct mccl_flight *f;
