@@ -15,11 +15,17 @@ struct traits {
     bool runtime, properties_v2, textures;
 };
 
+/* Before 12.2 its own functions are called __cudart and a number. */
+static bool is_old_local(const char *name)
+{
+    return strncmp(name, "__cudart", 8) == 0 && name[8] >= '0' && name[8] <= '9';
+}
+
 static int look(void *ctx, const char *name, uint64_t value, uint64_t size)
 {
     struct traits *t = ctx;
     (void)value, (void)size;
-    if (strncmp(name, "libcudart_static_", 17) == 0)
+    if (strncmp(name, "libcudart_static_", 17) == 0 || is_old_local(name))
         t->runtime = true;
     else if (strcmp(name, "cudaGetDeviceProperties_v2") == 0)
         t->properties_v2 = true;

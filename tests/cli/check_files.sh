@@ -13,6 +13,14 @@ check "check of a folder, a loop of links in it" 2 '^program +.*/tree/b$' '^prog
     '^program +.*/tree/sub/cut$' '^files +1 will run, 0 with gaps, 2 will not run; 1 without CUDA$' -- "$cumu" check "$tmp/tree"
 check "check, tsv: the total of a folder" 2 "$(printf '^total\twill not run\t1\t0\t2\t1\t0$')" -- \
     "$cumu" check --format tsv "$tmp/tree"
+# A static runtime that has symbols tells by the names of its own functions: those of 12.2 and newer, and of before.
+for name in libcudart_static_17 __cudart17 __cudartx; do
+    printf '.type %s, @function\n%s: ret\n.size %s, 1\n.section .note.GNU-stack, ""\n' "$name" "$name" "$name" |
+        ${CC:-cc} -shared -x assembler -o "$tmp/$name.so" -
+done
+check "check by names of a static runtime" 0 '^runtime +static$' -- "$cumu" check "$tmp/libcudart_static_17.so"
+check "check by names of an older one" 0 '^runtime +static$' -- "$cumu" check "$tmp/__cudart17.so"
+check "check of a name like them" 0 '^runtime +none$' -- "$cumu" check "$tmp/__cudartx.so"
 # few.ptx OTHERS: a kernel that nothing keeps from running, and those that use a comparison of depths, which no back end has.
 few() {
     printf '%s\n' .version\ 8.7 .target\ sm_70 .address_size\ 64 '.visible .entry fine() { ret; }'
