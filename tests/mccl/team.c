@@ -4,6 +4,7 @@
 #include "../netns.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -199,8 +200,11 @@ static void enter_spaces(int rank)
             return;
         }
     }
-    if (child < 0 || waitpid(child, &status, 0) != child)
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        printf("# rank %d finds no namespaces (%x): %s\n", rank, (unsigned)flags, strerror(errno));
+        fflush(stdout);
         _exit(1);
+    }
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 

@@ -470,7 +470,8 @@ mcclResult_t mccl_join_part(const struct mccl_part *part, mcclComm_t *comm, int 
         close(line);
     if (r) {
         if (part->reason && reason[0])
-            snprintf(part->reason, MCCL_REASON, "cannot meet the others of its host: %.160s", reason);
+            snprintf(part->reason, MCCL_REASON, "cannot meet the others of its host, whose id rank %d made: %.140s",
+                     part->names[0], reason);
         else
             tell_why(&me, reason);
         mccl_comm_free(c);

@@ -8,6 +8,10 @@
 
 #include "host/mccl/net/desk.h"
 
+/* The ranks of a host miss one of theirs after a step's time, and say who it is: those who wait for it have not settled
+ * either, and would be taken for lost. Twice the time between two looks of a desk. */
+#define MISSED_MS 1000
+
 /* Could the two share memory? What they say is tried by the ranks of each host, when they meet. */
 static bool neighbours(const struct guest *x, const struct guest *y)
 {
@@ -78,7 +82,7 @@ static void see_settled(struct desk *d, const struct mccl_seat *seats)
 {
     struct pollfd p[MCCL_MAX_RANKS];
     int left = d->nranks;
-    int64_t end = mccl_now_ms() + mccl_step_ms();
+    int64_t end = mccl_now_ms() + mccl_step_ms() + MISSED_MS;
     for (int i = 0; i < d->nranks; i++)
         p[i] = (struct pollfd){.fd = d->guests[i].fd, .events = POLLIN};
     while (left && !d->result) {
