@@ -54,13 +54,13 @@ def read_table(path):
 
 
 def text_of(data):
-    """The executable segments (offset, size, first aligned offset) of a 64-bit ELF file."""
+    """The executable segments (first aligned offset, end) of a 64-bit ELF file."""
     at, = struct.unpack_from("<Q", data, 32)
     size, count = struct.unpack_from("<HH", data, 54)
     for k in range(count):
         kind, flags, offset, address, _, length = struct.unpack_from("<IIQQQQ", data, at + k * size)
         if kind == 1 and flags & 1:
-            yield offset, length, offset + -address % ALIGN
+            yield offset + -address % ALIGN, offset + length
 
 
 def find_base(data, rows, start, end):
@@ -76,7 +76,7 @@ def find_base(data, rows, start, end):
 
 
 def place(data, rows, base):
-    """Offset from base of every function, or None for one that is not found."""
+    """Offset from base of every function that is found, by name."""
     found, missing = {}, rows
     while missing:
         votes = collections.Counter()
@@ -115,12 +115,22 @@ def place_changed(data, rows, base, found):
     return changed
 
 
+def find_start(data, first, releases):
+    """Where the runtime's text begins, by the nearest anchor of one of these releases before its first function, and that
+    release's words."""
+    anchors = {int(words[4], 16): words for words in releases}
+    for at in range(first & -ALIGN, max(first - 16 * REACH, 0), -ALIGN):
+        words = anchors.get(anchor(data, at))
+        if words:
+            return at - int(words[3], 16), words
+    sys.exit("no anchor before the first function")
+
+
 def by_neighbour(neighbour, program):
     """The anchor's words, rows, and a comment on where they are from."""
     words, rows = read_table(STATIC / f"{neighbour}.runtime")
     data = pathlib.Path(program).read_bytes()
-    base, votes, first = max(((*find_base(data, rows, start, offset + size), start)
-                              for offset, size, start in text_of(data)), key=lambda b: b[1])
+    base, votes = max((find_base(data, rows, *bounds) for bounds in text_of(data)), key=lambda b: b[1])
     if votes < len(rows) // 2:
         sys.exit(f"{program}: {votes} of {len(rows)} functions of {neighbour}")
     found = place(data, rows, base)
@@ -131,12 +141,7 @@ def by_neighbour(neighbour, program):
     old = sorted(rows, key=lambda row: row[1])
     if any(found[a[0]] - found[b[0]] >= 0 for a, b in zip(old, old[1:]) if a[1] < b[1]):
         sys.exit("functions would change their order")
-    at = base + min(found.values())
-    while at >= first and anchor(data, at) != int(words[4], 16):
-        at -= ALIGN
-    if at < first:
-        sys.exit("no anchor before the first function")
-    start = at - int(words[3], 16)
+    start, _ = find_start(data, base + min(found.values()), [words])
     placed = []
     for name, _, mask, d in rows:
         if name in changed:
@@ -164,20 +169,10 @@ def functions_of(data):
     return found
 
 
-def find_start(data, places, anchors):
-    """Where the runtime's text begins: at the nearest anchor of a known release before its first function."""
-    first = min(at for at, _ in places.values())
-    for at in range(first & -ALIGN, max(first - 16 * REACH, 0), -ALIGN):
-        words = anchors.get(anchor(data, at))
-        if words:
-            return at - int(words[3], 16), words
-    return None, None
-
-
 def align_program(data, rows, reference, start):
     """Where the runtime's text begins in a program without symbols: where most functions begin with the same bytes."""
     votes = collections.Counter()
-    for _, offset, size, _ in rows:
+    for _, offset, size in rows:
         first = reference[start + offset:start + offset + min(size, 16)]
         at = data.find(first) if len(first) == 16 else -1
         while at >= 0 and votes.total() < 1000000:
@@ -192,22 +187,20 @@ def by_symbols(programs):
     wanted = {row[0] for _, rows in tables for row in rows}
     reference = pathlib.Path(programs[0]).read_bytes()
     places = {name: place for name, place in functions_of(reference).items() if name in wanted}
-    start, words = find_start(reference, places, {int(words[4], 16): words for words, _ in tables})
-    if start is None:
-        sys.exit(f"{programs[0]}: no anchor before the first function")
-    rows = [(name, at - start, size, 0) for name, (at, size) in sorted(places.items())]
-    length = {row[0]: min(row[2], COVER) for row in rows}
+    start, words = find_start(reference, min(at for at, _ in places.values()), [words for words, _ in tables])
+    rows = [(name, at - start, size) for name, (at, size) in sorted(places.items())]
+    length = {name: min(size, COVER) for name, _, size in rows}
     for program in programs[1:]:
         data = pathlib.Path(program).read_bytes()
         base, votes = align_program(data, rows, reference, start)
         print(f"{program}: {votes} of {len(rows)} functions begin where they should")
         if votes < len(rows) // 2:
             sys.exit("it is of another release")
-        for name, offset, _, _ in rows:
+        for name, offset, _ in rows:
             same = next((i for i in range(length[name]) if data[base + offset + i] != reference[start + offset + i]), None)
             if same is not None:
                 length[name] = max(same - 3, 0)  # a word that a linker writes may begin with an equal byte
-    rows = [(name, offset, (1 << length[name]) - 1) for name, offset, _, _ in rows]
+    rows = [(name, offset, (1 << length[name]) - 1) for name, offset, _ in rows]
     short = [name for name, _, mask in rows if mask < 0xf]
     print(f"{len(rows)} functions, {len(short)} of which fewer than 4 bytes count: {' '.join(short)}")
     return words, [(n, o, m, digest(reference, start + o, m)) for n, o, m in rows], "programs, the first with symbols"
