@@ -29,8 +29,9 @@ __attribute__((visibility("default"))) struct host_work *cumu_host_hold(MUstream
 /* It is done; or, with a function, goes on as a callback of the stream, in the same place. False: no memory for that,
  * and the stream is still held. */
 __attribute__((visibility("default"))) int cumu_host_release(struct host_work *held, MUstreamCallback fn, void *user);
-/* does(arg) with the scheduler's lock held, in place of hold and release: some nanoseconds that wait for nothing and
- * call nothing of MUSA. What it says, or false where there is nothing to hold, or a tool wants to know of all work. */
+/* does(arg) with the scheduler's lock held, in place of hold and release: no more than a copy of 2 KiB, that waits for
+ * nothing and calls nothing of MUSA. What it says, or false where there is nothing to hold, or a tool wants to know of
+ * all work. */
 __attribute__((visibility("default"))) bool cumu_host_at_once(MUstream stream, bool (*does)(void *), void *arg);
 /* How many ranges of memory are known no more: while the number stays, one that was found is still what it was. */
 __attribute__((visibility("default"))) const _Atomic uint64_t *cumu_host_forgotten(void);

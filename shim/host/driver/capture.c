@@ -130,10 +130,8 @@ MUresult host_capture_refuse(MUstream s)
     return r;
 }
 
-MUresult host_capture_wait_check(MUcontext ctx, MUstream s)
+MUresult host_capture_check_wait(MUcontext ctx, MUstream s)
 {
-    if (!host_captures)
-        return MUSA_SUCCESS;
     pthread_mutex_lock(&host_graphs);
     MUresult r = s ? refuse(s) : implicit(ctx, WAITS_FOR_EVERY);
     pthread_mutex_unlock(&host_graphs);

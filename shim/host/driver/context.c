@@ -9,13 +9,7 @@ struct host_slab host_contexts = HOST_SLAB(struct MUctx_st, "context");
 /* Creation, retention and destruction of contexts; taken before host_sched, never while waiting. */
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 
-#define STACK 64 /* contexts that a thread may push */
-static _Thread_local struct {
-    MUcontext at[STACK];
-    int depth;
-} current;
-
-MUcontext host_current(void) { return current.depth ? current.at[current.depth - 1] : NULL; }
+_Thread_local struct host_own host_own;
 
 bool host_ctx_live(MUcontext c) { return host_slab_live(&host_contexts, c) && c->alive; }
 
@@ -221,7 +215,7 @@ MUresult muCtxCreate(MUcontext *ctx, unsigned int flags, MUdevice dev)
         return r;
     if (!ctx || !flags_valid(flags))
         return MUSA_ERROR_INVALID_VALUE;
-    if (current.depth == STACK)
+    if (host_own.depth == HOST_STACK)
         return MUSA_ERROR_OUT_OF_MEMORY;
     MUcontext c = host_slab_get(&host_contexts);
     if (!c)
@@ -233,7 +227,7 @@ MUresult muCtxCreate(MUcontext *ctx, unsigned int flags, MUdevice dev)
         host_slab_put(&host_contexts, c);
         return r;
     }
-    current.at[current.depth++] = c;
+    host_own.at[host_own.depth++] = c;
     *ctx = c;
     return MUSA_SUCCESS;
 }
@@ -253,7 +247,7 @@ MUresult muCtxDestroy(MUcontext ctx)
         return MUSA_ERROR_INVALID_CONTEXT;
     tear_down(ctx);
     if (host_current() == ctx)
-        current.depth--;
+        host_own.depth--;
     host_slab_put(&host_contexts, ctx); /* still current elsewhere: those threads see a dead handle */
     return MUSA_SUCCESS;
 }
@@ -298,9 +292,9 @@ MUresult muCtxPushCurrent(MUcontext ctx)
         return r;
     if (!host_ctx_live(ctx))
         return MUSA_ERROR_INVALID_CONTEXT;
-    if (current.depth == STACK)
+    if (host_own.depth == HOST_STACK)
         return MUSA_ERROR_OUT_OF_MEMORY;
-    current.at[current.depth++] = ctx;
+    host_own.at[host_own.depth++] = ctx;
     return MUSA_SUCCESS;
 }
 HOST_ALIAS(muCtxPushCurrent_v2, muCtxPushCurrent);
@@ -310,9 +304,9 @@ MUresult muCtxPopCurrent(MUcontext *ctx)
     MUresult r = host_ready();
     if (r)
         return r;
-    if (!current.depth)
+    if (!host_own.depth)
         return MUSA_ERROR_INVALID_CONTEXT;
-    MUcontext top = current.at[--current.depth];
+    MUcontext top = host_own.at[--host_own.depth];
     if (ctx)
         *ctx = top;
     return MUSA_SUCCESS;
@@ -327,11 +321,11 @@ MUresult muCtxSetCurrent(MUcontext ctx)
     if (ctx && !host_ctx_live(ctx))
         return host_slab_live(&host_contexts, ctx) ? MUSA_ERROR_CONTEXT_IS_DESTROYED : MUSA_ERROR_INVALID_CONTEXT;
     if (!ctx)
-        current.depth -= current.depth > 0;
-    else if (current.depth)
-        current.at[current.depth - 1] = ctx;
+        host_own.depth -= host_own.depth > 0;
+    else if (host_own.depth)
+        host_own.at[host_own.depth - 1] = ctx;
     else
-        current.at[current.depth++] = ctx;
+        host_own.at[host_own.depth++] = ctx;
     return MUSA_SUCCESS;
 }
 

@@ -64,16 +64,26 @@ struct host_slab {
     const char *name;
     size_t size;                                      /* of one object; its first 8 bytes belong to the slab */
     unsigned char *base;                              /* set by the first get */
-    size_t room;                                      /* bytes behind it */
+    uintptr_t end;                                    /* of the objects there have been; 0: none yet */
+    size_t room;                                      /* bytes behind `base` */
     uint64_t used, first_free, last_free, free_count; /* slab.c's */
 };
+#define HOST_SLAB_ALIGN ((size_t)64) /* own cache lines: handles are used by different threads */
 #define HOST_SLAB(type, label) \
     { \
         .name = label, .size = sizeof(type) \
     }
 void *host_slab_get(struct host_slab *s);              /* zeroed, or NULL */
 void host_slab_put(struct host_slab *s, void *object); /* dead from here on; reused last */
-bool host_slab_live(struct host_slab *s, const void *object);
+static inline bool host_slab_live(const struct host_slab *s, const void *object)
+{
+    const uintptr_t at = (uintptr_t)object, end = __atomic_load_n(&s->end, __ATOMIC_ACQUIRE);
+    /* Not whether it is a multiple of the stride: divisions are slow, and nothing within an object holds the
+     * slab's address. */
+    if (at >= end || at < (uintptr_t)s->base || at % HOST_SLAB_ALIGN)
+        return false;
+    return __atomic_load_n((const uint64_t *)object, __ATOMIC_ACQUIRE) == (uint64_t)(uintptr_t)s;
+}
 void *host_slab_next(struct host_slab *s, void *after); /* walks live objects; NULL starts, ends */
 
 /* ---- device.c -------------------------------------------------------------------------------- */
@@ -123,8 +133,26 @@ struct MUctx_st {
  * without sticky error. *ctx (may be NULL) gets the context. */
 MUresult host_enter(MUcontext *ctx);
 /* Initialised and not a forked child: for calls that need no context. */
-MUresult host_ready(void);
-MUcontext host_current(void); /* this thread's, or NULL; it may be dead or poisoned */
+#define HOST_STACK 64                  /* contexts that a thread may push */
+extern _Thread_local struct host_own { /* one object: to find a thread's own costs a call */
+    bool in_callback;                  /* this thread runs an application's callback */
+    int depth;
+    MUcontext at[HOST_STACK];
+} host_own;
+extern _Atomic bool host_started;
+static inline MUresult host_ready(void)
+{
+    if (__builtin_expect(!host_started, 0))
+        return MUSA_ERROR_NOT_INITIALIZED;
+    /* An application's callback must not call back: it would wait for the stream it holds up. */
+    if (__builtin_expect(host_own.in_callback, 0))
+        return MUSA_ERROR_NOT_PERMITTED;
+    return MUSA_SUCCESS;
+}
+static inline MUcontext host_current(void) /* this thread's, or NULL; it may be dead or poisoned */
+{
+    return host_own.depth ? host_own.at[host_own.depth - 1] : NULL;
+}
 static inline struct host_device *host_ctx_device(MUcontext c) { return c->device; }
 bool host_ctx_live(MUcontext c); /* any value may be passed */
 /* Errors that poison a context: illegal address, assert, launch failure ... */

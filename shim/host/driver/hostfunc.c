@@ -13,14 +13,14 @@ static _Thread_local MUresult failed; /* by cumu_host_fail, in the callback unde
 
 void host_callback_begin(void)
 {
-    host_in_callback = true;
+    host_own.in_callback = true;
     host_initcheck_foreign();
     failed = MUSA_SUCCESS;
 }
 
 MUresult host_callback_end(void)
 {
-    host_in_callback = false;
+    host_own.in_callback = false;
     return failed;
 }
 
@@ -31,12 +31,10 @@ static struct {
     _Atomic int number, why;
 } failures[FAILURES];
 
-MUresult host_failure_code(MUresult r)
+MUresult host_failure_told(int failure)
 {
-    if (r >= 0)
-        return r;
-    int why = failures[-r % FAILURES].why;
-    return failures[-r % FAILURES].number == -r ? why : MUSA_ERROR_UNKNOWN;
+    int why = failures[failure % FAILURES].why;
+    return failures[failure % FAILURES].number == failure ? why : MUSA_ERROR_UNKNOWN;
 }
 
 int cumu_host_fail(MUresult why)
@@ -117,12 +115,6 @@ int cumu_host_release(struct host_work *held, MUstreamCallback fn, void *user)
         *c = (struct callback){.stream_fn = fn, .stream = held->stream, .ctx = held->stream->ctx, .user = user};
     host_release(held, c ? &(struct host_op){run_callback, free, c, "host function", HOST_OP_ALWAYS} : NULL);
     return 1;
-}
-
-bool cumu_host_at_once(MUstream stream, bool (*does)(void *), void *arg)
-{
-    MUstream s;
-    return host_stream_open(stream, &s) && host_at_once(s, does, arg);
 }
 
 MUresult muLaunchHostFunc(MUstream stream, MUhostFn fn, void *user)

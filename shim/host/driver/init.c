@@ -10,19 +10,19 @@
 
 #include "host/driver/host.h"
 #include "host/driver/internal.h"
+#include "host/driver/order.h"
 
-enum { NOT_STARTED, STARTED, IN_CHILD };
-static _Atomic int state;
+_Atomic bool host_started;
+static _Atomic bool in_child;
 static MUresult init_result;
-_Thread_local bool host_in_callback;
 
 /* Locks and threads of the parent mean nothing in a child, and device memory is not mapped there
  * (MADV_DONTFORK). CUDA refuses every call there too. A child of a process that never called
  * muInit is an ordinary new process. */
 static void forked(void)
 {
-    if (state == STARTED)
-        state = IN_CHILD;
+    in_child = in_child || host_started;
+    host_started = false;
 }
 
 static void init_once(void)
@@ -37,13 +37,15 @@ static void init_once(void)
         init_result = MUSA_ERROR_NO_DEVICE;
         return;
     }
+    if (c->check_tools & (T0_RACECHECK | T0_INITCHECK))
+        host_order_want();
     host_pin_library();
     pthread_atfork(NULL, NULL, forked);
     init_result = host_devices_init();
     if (!init_result)
         init_result = host_kernels_init();
     if (!init_result)
-        state = STARTED;
+        host_started = true;
     host_log(3, "%d device(s), %zu MiB each, %d threads", c->nvisible, c->memory >> 20, c->threads);
 }
 
@@ -52,20 +54,10 @@ MUresult muInit(unsigned int flags)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (flags)
         return MUSA_ERROR_INVALID_VALUE;
-    if (state == IN_CHILD)
+    if (in_child)
         return MUSA_ERROR_NOT_INITIALIZED;
     pthread_once(&once, init_once);
     return init_result;
-}
-
-MUresult host_ready(void)
-{
-    if (__builtin_expect(state != STARTED, 0))
-        return MUSA_ERROR_NOT_INITIALIZED;
-    /* An application's callback must not call back: it would wait for the stream it holds up. */
-    if (__builtin_expect(host_in_callback, 0))
-        return MUSA_ERROR_NOT_PERMITTED;
-    return MUSA_SUCCESS;
 }
 
 /* API level of SDK 4.0.1, which is not the SDK's own number (mapping/facts/musa.md L6). */

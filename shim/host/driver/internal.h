@@ -8,14 +8,14 @@
 #include <sys/types.h>
 #include "host/driver/host.h"
 
-extern _Thread_local bool host_in_callback; /* this thread runs an application's callback */
 /* What cumu_host_watch was told; or NULL. */
 extern const struct cumu_host_watch *_Atomic host_watched;
 /* Around a call of an application's function. host_callback_end gives what cumu_host_fail said in between. */
 void host_callback_begin(void);
 MUresult host_callback_end(void);
 /* The results of operations and what is to be told later may be such failures: what the application is told. */
-MUresult host_failure_code(MUresult r);
+MUresult host_failure_told(int failure);
+static inline MUresult host_failure_code(MUresult r) { return r >= 0 ? r : host_failure_told(-r); }
 
 MUresult host_devices_init(void);
 void host_pin_library(void); /* our threads must outlive a dlclose (proc.c) */
@@ -37,7 +37,11 @@ struct graph_links {
  * queue. Work that can be captured became a node before it got here (host_capture_add). */
 MUresult host_capture_refuse(MUstream s);
 /* Before a wait for, or a question about, the stream's or (NULL) all of the context's work. */
-MUresult host_capture_wait_check(MUcontext ctx, MUstream s);
+MUresult host_capture_check_wait(MUcontext ctx, MUstream s);
+static inline MUresult host_capture_wait_check(MUcontext ctx, MUstream s)
+{
+    return host_captures ? host_capture_check_wait(ctx, s) : MUSA_SUCCESS;
+}
 MUresult host_capture_event_check(MUevent e); /* the same for an event */
 /* Before a call that CUDA calls potentially unsafe: allocation, frees, waits, synchronous copies. */
 MUresult host_capture_unsafe(void);
@@ -129,9 +133,6 @@ MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *con
 struct host_work *host_hold(MUstream s);
 /* It is done, unless there is an op: then a thread of the stream does that, in the same place. */
 void host_release(struct host_work *held, const struct host_op *op);
-/* does(arg), which takes some nanoseconds and waits for nothing, with host_sched held, if host_hold would give a place:
- * nobody sees it under way, so that it needs none. What it says; false, and nothing was done, if it was not called. */
-bool host_at_once(MUstream s, bool (*does)(void *), void *arg);
 /* Non-blocking streams' later work waits for what the legacy stream has now. */
 void host_fence(MUcontext ctx);
 void host_work_ref(struct host_work *w);   /* host_sched held */
@@ -168,9 +169,26 @@ void host_event_set_work(MUevent e, struct host_work *w); /* takes the reference
 /* ---- stream.c -------------------------------------------------------------------------------- */
 
 /* Application's handle -> stream of a live, healthy context. */
-MUresult host_stream_of(MUstream handle, MUstream *s);
+MUresult host_stream_default(MUstream handle, MUstream *s); /* of this thread's context: the legacy one, its own */
+static inline MUresult host_stream_of(MUstream handle, MUstream *s)
+{
+    if ((uintptr_t)handle <= (uintptr_t)MU_STREAM_PER_THREAD)
+        return host_stream_default(handle, s);
+    MUresult r = host_ready();
+    if (r)
+        return r;
+    if (!host_slab_live(&host_streams, handle) || handle->doomed)
+        return MUSA_ERROR_INVALID_HANDLE;
+    *s = handle;
+    return handle->ctx->error;
+}
 /* May work be done in it beside what submissions look at: nothing failed is to be told, nothing is captured? */
-bool host_stream_open(MUstream handle, MUstream *s);
+static inline bool host_stream_open(MUstream handle, MUstream *s)
+{
+    if (host_stream_of(handle, s) || (*s)->async_error || (*s)->ctx->async_error)
+        return false;
+    return !(host_captures && ((*s)->capture || (*s)->legacy)); /* the legacy stream's, a submission would say */
+}
 MUstream host_stream_new(MUcontext ctx, unsigned flags, int priority); /* NULL: out of memory */
 void host_stream_free(MUstream s);  /* pending work finishes first; host_sched not held */
 void host_ctx_drain(MUcontext ctx); /* host_ctx_wait without its verdict */

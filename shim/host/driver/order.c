@@ -26,12 +26,9 @@ static struct { /* of streams that live or lived: their number is used again */
 } * slots;
 static uint32_t nslots;
 
-static atomic_bool wanted; /* by lifetimes (lifetime.c) */
+_Atomic bool host_order_wanted;
 
 static bool races(void) { return host_config()->check_tools & T0_RACECHECK; }
-
-/* Initcheck's reports name the calls of copies by it. */
-bool host_order_on(void) { return wanted || (host_config()->check_tools & (T0_RACECHECK | T0_INITCHECK)); }
 
 static bool grow(struct vector *v, uint32_t n)
 {
@@ -141,12 +138,12 @@ struct host_order *host_order_put(MUstream s, struct host_work *const *after, si
     return o;
 }
 
-void host_order_want(void) { wanted = true; }
+void host_order_want(void) { host_order_wanted = true; }
 
 struct host_order *host_order_point(MUstream s)
 {
     struct host_frames origin;
-    wanted = true;
+    host_order_wanted = true;
     host_memcheck_frames(&origin);
     pthread_mutex_lock(&host_sched);
     struct host_order *o = host_order_put(s, NULL, 0, &origin);

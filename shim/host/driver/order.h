@@ -17,8 +17,9 @@ struct host_order {
     uint32_t known[]; /* clocks of the streams up to n */
 };
 
-bool host_order_on(void);
-void host_order_want(void); /* order is kept from here on */
+extern _Atomic bool host_order_wanted;
+static inline bool host_order_on(void) { return host_order_wanted; }
+void host_order_want(void); /* order is kept from here on: for races, lifetimes, and initcheck's names of copies */
 /* Whether what stands at `now` was put behind what stands at `before`, or in the same stream. */
 bool host_order_knows(const struct host_order *now, const struct host_order *before);
 /* A point in the stream, where memory begins or ends to live; order is kept from the first one on. The caller's to

@@ -10,8 +10,7 @@
 /* Address space only, as much as there is where it is limited; pages appear as objects do. */
 #define MOST ((size_t)256 << 20)
 #define LEAST ((size_t)1 << 20)
-#define SHARE 32           /* of what is left: there are some twenty kinds of handles */
-#define ALIGN ((size_t)64) /* own cache lines: handles are used by different threads */
+#define SHARE 32 /* of what is left: there are some twenty kinds of handles */
 
 /* First word of an object: the slab's address while it lives, else the index of the next free
  * object plus one. An index is far below any address, so the two never meet. */
@@ -34,7 +33,10 @@ static void tell_leak_checker(unsigned char *base, size_t from, size_t end)
         __lsan_register_root_region(base + at, TOLD);
 }
 
-static size_t stride(const struct host_slab *s) { return (s->size + ALIGN - 1) / ALIGN * ALIGN; }
+static size_t stride(const struct host_slab *s)
+{
+    return (s->size + HOST_SLAB_ALIGN - 1) / HOST_SLAB_ALIGN * HOST_SLAB_ALIGN;
+}
 
 static unsigned char *base_of(struct host_slab *s) { return __atomic_load_n(&s->base, __ATOMIC_ACQUIRE); }
 
@@ -63,6 +65,7 @@ void *host_slab_get(struct host_slab *s)
         object = base + stride(s) * s->used;
         tell_leak_checker(base, stride(s) * s->used, stride(s) * (s->used + 1));
         __atomic_store_n(&s->used, s->used + 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&s->end, (uintptr_t)object + stride(s), __ATOMIC_RELEASE);
     }
     if (object)
         __atomic_store_n(word(object), (uint64_t)(uintptr_t)s, __ATOMIC_RELEASE);
@@ -81,18 +84,6 @@ void host_slab_put(struct host_slab *s, void *object)
         s->first_free = index;
     s->last_free = index;
     pthread_mutex_unlock(&lock);
-}
-
-bool host_slab_live(struct host_slab *s, const void *object)
-{
-    unsigned char *base = base_of(s);
-    uintptr_t at = (uintptr_t)object - (uintptr_t)base;
-    /* Not whether it is a multiple of the stride: divisions are slow, and nothing within an object holds the
-     * slab's address. */
-    if (!base || (uintptr_t)object < (uintptr_t)base || at % ALIGN ||
-        at >= stride(s) * __atomic_load_n(&s->used, __ATOMIC_ACQUIRE))
-        return false;
-    return __atomic_load_n((const uint64_t *)object, __ATOMIC_ACQUIRE) == (uint64_t)(uintptr_t)s;
 }
 
 void *host_slab_next(struct host_slab *s, void *after)

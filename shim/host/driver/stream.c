@@ -75,23 +75,14 @@ MUstream host_stream_new(MUcontext ctx, unsigned flags, int priority)
     return s;
 }
 
-MUresult host_stream_of(MUstream handle, MUstream *s)
+MUresult host_stream_default(MUstream handle, MUstream *s)
 {
     MUcontext ctx;
-    if ((uintptr_t)handle <= (uintptr_t)MU_STREAM_PER_THREAD) {
-        MUresult r = host_enter(&ctx);
-        if (r)
-            return r;
-        *s = handle == MU_STREAM_PER_THREAD ? own_stream(ctx) : ctx->legacy;
-        return *s ? MUSA_SUCCESS : MUSA_ERROR_OUT_OF_MEMORY;
-    }
-    MUresult r = host_ready();
+    MUresult r = host_enter(&ctx);
     if (r)
         return r;
-    if (!host_slab_live(&host_streams, handle) || handle->doomed)
-        return MUSA_ERROR_INVALID_HANDLE;
-    *s = handle;
-    return handle->ctx->error;
+    *s = handle == MU_STREAM_PER_THREAD ? own_stream(ctx) : ctx->legacy;
+    return *s ? MUSA_SUCCESS : MUSA_ERROR_OUT_OF_MEMORY;
 }
 
 MUresult host_stream_ctx(MUstream handle, MUcontext *ctx)
@@ -261,13 +252,6 @@ MUresult muStreamQuery(MUstream stream)
         host_order_stream_synced(s);
     pthread_mutex_unlock(&host_sched);
     return busy ? MUSA_ERROR_NOT_READY : host_stream_verdict(s);
-}
-
-bool host_stream_open(MUstream handle, MUstream *s)
-{
-    if (host_stream_of(handle, s) || (*s)->async_error || (*s)->ctx->async_error)
-        return false;
-    return !(host_captures && ((*s)->capture || (*s)->legacy)); /* the legacy stream's, a submission would say */
 }
 
 MUresult muStreamGetPriority(MUstream stream, int *priority)

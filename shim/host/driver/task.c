@@ -178,7 +178,7 @@ int cumu_task_report(musaStream_t stream, const void *entry, const struct cumu_f
         else
             host_say("%.*s: illegal address 0x%llx", length, name, (unsigned long long)failure->address);
     }
-    if (host_in_callback) {
+    if (host_own.in_callback) {
         cumu_host_fail(error);
     } else if (host_error_sticky(error)) {
         MUcontext ctx;
@@ -217,7 +217,7 @@ int cumu_task_run(unsigned flags, void (*run)(const void *call), const void *cal
     t.home = thread;
     t.may_jump = flags & CUMU_TASK_OWN_CODE;
     atomic_init(&t.error, 0);
-    if (host_in_callback || looked++ % LOOKS_EVERY == 0)
+    if (host_own.in_callback || looked++ % LOOKS_EVERY == 0)
         host_fault_arm();
     thread->task = &t;
     if (flags & CUMU_TASK_THREADS)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/driver/callback.h"
 #include "host/driver/internal.h"
 #include "host/driver/order.h"
 
@@ -419,8 +420,9 @@ static MUresult done_by_caller(void *unused) { return (void)unused, MUSA_SUCCESS
 
 struct host_work *host_hold(MUstream s)
 {
-    struct host_frames origin = {.count = 0};
+    struct host_frames origin;
     struct host_work *w = NULL;
+    origin.count = 0; /* the rest is long */
     const bool ordered = host_order_on();
     if (ordered)
         host_memcheck_frames(&origin);
@@ -457,9 +459,10 @@ void host_release(struct host_work *held, const struct host_op *op)
     unlock_and_wake();
 }
 
-bool host_at_once(MUstream s, bool (*does)(void *), void *arg)
+bool cumu_host_at_once(MUstream stream, bool (*does)(void *), void *arg)
 {
-    if (host_order_on())
+    MUstream s;
+    if (host_order_on() || !host_stream_open(stream, &s))
         return false;
     pthread_mutex_lock(&host_sched);
     const bool done = !s->head && !s->running && !s->doomed && !implied(s, NULL) && does(arg);
@@ -485,7 +488,8 @@ MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *con
         r = refused;
         goto fail;
     }
-    struct host_frames origin = {.count = 0};
+    struct host_frames origin;
+    origin.count = 0;
     if (host_order_on())
         host_memcheck_frames(&origin);
     pthread_mutex_lock(&host_sched);

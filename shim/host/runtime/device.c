@@ -83,10 +83,12 @@ static __attribute__((noinline)) void hold(MUcontext ctx)
 
 MUresult rt_enter(void)
 {
+    MUcontext ctx = NULL;
+    if (mine.held && mine.seen == resets && !muCtxGetCurrent(&ctx) && ctx == mine.held) /* as nearly always */
+        return MUSA_SUCCESS;
     MUresult r = rt_init();
     if (r)
         return r;
-    MUcontext ctx = NULL;
     if (mine.seen == resets && !muCtxGetCurrent(&ctx) && ctx) {
         if (ctx != mine.held)
             hold(ctx);
