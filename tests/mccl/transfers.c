@@ -2,6 +2,7 @@
 #include "team.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static int *ints(struct rank *r, size_t n, int first)
 {
@@ -121,6 +122,32 @@ static void fresh_buffers(struct rank *r)
     }
 }
 
+/* Who gives is as far ahead as it may be, and further: the others begin when it has been at it for a while. */
+static void far_ahead(struct rank *r)
+{
+    enum { CALLS = 1500, MOST = 500 };
+    static const size_t counts[] = {1, 10, 11, MOST, 3};
+    int *x = ints(r, CALLS * MOST, 0), *y = ints(r, CALLS * MOST, 0);
+    for (int way = 0; way < 2; way++) {
+        int *at = r->rank ? y : x;
+        memset(y, 0xff, CALLS * MOST * sizeof *y);
+        usleep((unsigned)(r->rank * 20000));
+        for (int k = 0; k < CALLS; k++, at += MOST) {
+            const size_t n = counts[k % 5];
+            mcclResult_t e = way == 0       ? mcclBroadcast(at, at, n, mcclInt32, 0, r->comm, r->stream)
+                             : r->rank == 0 ? mcclSend(at, n, mcclInt32, 1, r->comm, r->stream)
+                             : r->rank == 1 ? mcclRecv(at, n, mcclInt32, 0, r->comm, r->stream)
+                                            : mcclSuccess;
+            RANK(r, e == 0);
+        }
+        RANK(r, settled(r));
+        for (int k = 0; k < CALLS && r->rank && (way == 0 || r->rank == 1); k++) {
+            const size_t n = counts[k % 5];
+            RANK(r, counts_from(y + (size_t)k * MOST, n, k * MOST) && (n == MOST || y[(size_t)k * MOST + n] == -1));
+        }
+    }
+}
+
 /* One thread drives all ranks: a communicator for each device, collectives and transfers in groups. */
 static void one_thread(int n)
 {
@@ -168,6 +195,7 @@ int main(void)
     } bodies[] = {{"ring", ring},
                   {"messages in line", line},
                   {"all to all", all_to_all},
+                  {"far ahead", far_ahead},
                   {"host and device memory", mixed_memory},
                   {"buffers that come and go", fresh_buffers}};
     setenv("CUMU_HOST_DEVICES", "4", 1);

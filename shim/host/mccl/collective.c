@@ -91,13 +91,15 @@ static mcclResult_t make_room(mcclComm_t c, uint64_t ahead, bool may_wait)
 }
 
 /* The next number, for which there is room. */
-static void count(struct view *v)
+static void count_as(struct view *v, uint64_t history)
 {
     mcclComm_t c = v->c;
     set_number(v, ++c->number);
-    c->history = mix(c->history, v->job);
+    c->history = history;
     c->shared->member[c->rank].what[v->slot] = what_of(v->job);
 }
+
+static void count(struct view *v) { count_as(v, mix(v->c->history, v->job)); }
 
 /* And this rank's line, unpublished. */
 static struct mccl_post *describe(const struct view *v)
@@ -159,16 +161,26 @@ static bool needs(const struct view *v, int i)
 }
 
 /* Of a short broadcast this rank is about to publish its part as the root: no other one may be. In their order roots
- * come one after the other, as each has had the data of the one before. */
-static mcclResult_t enter_root(const struct view *v)
+ * come one after the other, as each has had the data of the one before. False: there is another one, whom it meets
+ * instead of what it would do later. */
+static bool enter_root(const struct view *v)
 {
     mcclComm_t c = v->c;
     uint64_t before = atomic_exchange(&c->shared->rooted, v->number << 8 | (uint64_t)c->rank);
     int other = (int)(before & 255);
     if (before >> 8 < v->number || other == c->rank)
-        return mcclSuccess;
-    mcclResult_t r = mccl_wait(c, &post(v, other)->number, v->number, other);
-    return r ? r : compare(v, other);
+        return true;
+    c->refused = v->number;
+    c->rival = other;
+    return false;
+}
+
+static mcclResult_t meet_rival(const struct view *v)
+{
+    mcclComm_t c = v->c;
+    mcclResult_t r = mccl_wait(c, &post(v, c->rival)->number, v->number, c->rival);
+    r = r ? r : compare(v, c->rival);
+    return r ? r : mcclInternalError;
 }
 
 /* Waits until the ranks that this one needs, or all of them, have published this number, and checks that they mean the
@@ -178,6 +190,8 @@ static mcclResult_t gather(struct view *v, bool all)
     mcclComm_t c = v->c;
     bool every = true;
     for (int i = 0; i < c->nranks; i++) {
+        if (i == c->rank) /* its own it has published */
+            continue;
         if (!all && !needs(v, i)) {
             every = false;
             continue;
@@ -267,10 +281,8 @@ static void give(struct view *v, size_t at, size_t n)
     bool contributes = gives(v->job, v->c->rank);
     /* Before anything is written to the line, which the others have in their caches as they look at it: a locked
      * instruction behind that would wait until they have given it up, and they take it back at once. */
-    if (v->job->kind == MCCL_BROADCAST && contributes && !at && enter_root(v)) {
-        v->c->refused = v->number;
+    if (v->job->kind == MCCL_BROADCAST && contributes && !at && !enter_root(v))
         return;
-    }
     struct mccl_post *mine = describe(v);
     if (contributes)
         contribute(v, place(v, v->c->rank, contribution_room(v, n)), at, n);
@@ -287,7 +299,7 @@ static mcclResult_t get(struct view *v, size_t at, size_t n)
 {
     mcclComm_t c = v->c;
     bool receives = gets(v->job, c->rank), all = !at && v->job->kind != MCCL_BROADCAST;
-    mcclResult_t r = receives || all ? gather(v, all) : c->refused == v->number ? mccl_state(c) : mcclSuccess;
+    mcclResult_t r = receives || all ? gather(v, all) : c->refused == v->number ? meet_rival(v) : mcclSuccess;
     if (r)
         return r;
     if (receives) {
@@ -463,6 +475,55 @@ static struct view view_of(struct mccl_job *job)
     return (struct view){.c = job->comm, .job = job, .size = mccl_type_size(job->type)};
 }
 
+/* ---- a short broadcast at a stroke -------------------------------------------------------------- */
+
+bool mccl_is_stroke(const struct mccl_job *job)
+{
+    return job->kind == MCCL_BROADCAST && !job->comm->net && job->comm->nranks > 1 &&
+           job->count * mccl_type_size(job->type) <= MCCL_COPIED_BYTES;
+}
+
+bool mccl_stroke_can_go(const struct mccl_job *job)
+{
+    mcclComm_t c = job->comm;
+    const uint64_t next = c->number + 1, ahead = window(job->count * mccl_type_size(job->type));
+    if (next > c->passed + ahead && make_room(c, ahead, false))
+        return false;
+    return job->root == c->rank || atomic_load_explicit(&c->shared->member[job->root].post[next % MCCL_AHEAD].number,
+                                                        memory_order_acquire) >= next;
+}
+
+bool mccl_step_stroke(struct mccl_job *job)
+{
+    mcclComm_t c = job->comm;
+    const size_t bytes = job->count * mccl_type_size(job->type);
+    struct view v = {.c = c, .job = job, .size = 1};
+    const bool root = job->root == c->rank;
+    const uint64_t history = mix(c->history, job);
+    set_number(&v, c->number + 1);
+    if (!root && post(&v, job->root)->history != history)
+        return false;
+    count_as(&v, history);
+    if (root && !enter_root(&v)) {
+        job->given = v.number;
+        return false;
+    }
+    struct mccl_post *mine = describe(&v);
+    if (root) {
+        memcpy(place(&v, c->rank, bytes), job->send, bytes);
+        publish_ahead(&v, mine);
+    } else
+        atomic_store_explicit(&mine->number, v.number, memory_order_release);
+    const void *from = root ? job->send : (const void *)place(&v, job->root, bytes);
+    if (from != job->recv)
+        memcpy(job->recv, from, bytes);
+    if (v.number % LAZY == 0)
+        atomic_store_explicit(&c->shared->member[c->rank].done, v.number, memory_order_release);
+    return true;
+}
+
+/* ---- all others, in two halves ------------------------------------------------------------------ */
+
 bool mccl_begin_collective(struct mccl_job *job)
 {
     struct view v = view_of(job);
@@ -490,7 +551,7 @@ enum point { NEEDED, BEGUN, DONE }; /* those that are needed have begun; all hav
 static bool reached(const struct view *v, enum point point)
 {
     for (int i = 0; i < v->c->nranks; i++) {
-        if (point == NEEDED && !needs(v, i))
+        if (i == v->c->rank || (point == NEEDED && !needs(v, i)))
             continue;
         const _Atomic uint64_t *word = point == DONE ? &v->c->shared->member[i].done : &post(v, i)->number;
         if (atomic_load_explicit(word, memory_order_acquire) < v->number)

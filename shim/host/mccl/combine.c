@@ -6,12 +6,6 @@
 
 #define BLOCK 8192 /* bytes of the accumulator */
 
-size_t mccl_type_size(mcclDataType_t type)
-{
-    static const unsigned char sizes[mcclNumTypes] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
-    return (unsigned)type < mcclNumTypes ? sizes[type] : 0;
-}
-
 static const struct mccl_arithmetic *arithmetic(void)
 {
 #if defined __x86_64__
@@ -110,7 +104,11 @@ bool mccl_combine(const struct mccl_combine *w)
     const struct mccl_arithmetic *f = arithmetic();
     size_t size = mccl_type_size(w->type);
     bool half = f->widen[w->type] != NULL;
-    bool copies = w->nsrc == 1 && w->op != mcclNumOps; /* nothing to compute */
+    bool copies = w->nsrc == 1 && w->op != mcclNumOps;                            /* nothing to compute */
+    if (w->nsrc == 2 && w->ndst == 1 && !w->shared && !half && w->op < mcclAvg) { /* in one step, of any length */
+        f->pair[w->type][w->op](w->dst[0], w->src[0], w->src[1], w->count);
+        return true;
+    }
     size_t block = half && !copies ? BLOCK / 4 : BLOCK / size;
     for (size_t i = 0; i < w->count; i += block) {
         size_t n = w->count - i < block ? w->count - i : block, at = i * size;

@@ -8,34 +8,25 @@
 #include "host/driver/callback.h"
 #include "host/mccl/net/net.h"
 
-/* Handles lie in one reserved range that is never unmapped, so that any value can be checked. */
-#define MAX_COMMS 4096
-static _Atomic(struct mcclComm *) table;
+_Atomic(struct mcclComm *) mccl_comms;
 static _Atomic unsigned cursor;
-
-bool mccl_live(mcclComm_t comm)
-{
-    struct mcclComm *t = table;
-    uintptr_t at = (uintptr_t)comm - (uintptr_t)t;
-    return t && at < sizeof *t * MAX_COMMS && at % sizeof *t == 0 && comm->live;
-}
 
 mcclComm_t mccl_comm_new(void)
 {
-    struct mcclComm *t = table;
+    struct mcclComm *t = mccl_comms;
     if (!t) {
-        struct mcclComm *made = mmap(NULL, sizeof *t * MAX_COMMS, PROT_READ | PROT_WRITE,
+        struct mcclComm *made = mmap(NULL, sizeof *t * MCCL_COMMS, PROT_READ | PROT_WRITE,
                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (made == MAP_FAILED)
             return NULL;
-        if (atomic_compare_exchange_strong(&table, &t, made))
+        if (atomic_compare_exchange_strong(&mccl_comms, &t, made))
             t = made;
         else
-            munmap(made, sizeof *t * MAX_COMMS);
+            munmap(made, sizeof *t * MCCL_COMMS);
     }
     /* Round the table, so that a handle is not reused soon. */
-    for (unsigned tries = 0; tries < MAX_COMMS; tries++) {
-        mcclComm_t c = &t[cursor++ % MAX_COMMS];
+    for (unsigned tries = 0; tries < MCCL_COMMS; tries++) {
+        mcclComm_t c = &t[cursor++ % MCCL_COMMS];
         bool taken = false;
         if (atomic_compare_exchange_strong(&c->taken, &taken, true)) {
             memset((char *)c + offsetof(struct mcclComm, rank), 0, sizeof *c - offsetof(struct mcclComm, rank));

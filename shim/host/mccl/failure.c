@@ -89,12 +89,6 @@ mcclResult_t mccl_fail_to_reach(mcclComm_t c, int rank)
     return mccl_state(c);
 }
 
-mcclResult_t mccl_state(mcclComm_t c)
-{
-    int own = c->error;
-    return own ? (mcclResult_t)own : (mcclResult_t)atomic_load_explicit(&c->shared->failed, memory_order_acquire);
-}
-
 void mccl_tell(mcclComm_t c, enum mccl_kind kind, const struct mccl_transfer *single)
 {
     struct mccl_shared *s = c->shared;

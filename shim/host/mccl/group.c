@@ -6,19 +6,9 @@
 #include <string.h>
 
 #include "host/driver/callback.h"
+#include "host/mccl/here.h"
 #include "host/mccl/net/net.h"
 #include "host/mccl/switch.h"
-
-/* Looks at the others before a short call goes to the stream: < 0.1 ms. After some microseconds, or at once with more
- * ranks than CPUs, each look lets another thread run, as the other rank may be waiting for this CPU. Where the others
- * did not come in time, the next call looks half as often: a thread that calls for several ranks one by one waits for
- * itself. */
-#define LOOKS 200
-#define AT_ONCE 40
-#define TURNS 200
-#define CROWDED_TURNS 60
-#define IMPATIENCE 6 /* halvings at most */
-#define MOST_HERE 64 /* calls of a group that are looked at together */
 
 struct join { /* a communicator to be made, in a thread of its own */
     mcclComm_t *comm;
@@ -35,6 +25,8 @@ static _Thread_local struct {
     mcclResult_t error; /* of the first call that failed */
     struct mccl_job *jobs, **last;
     struct join *joins, **last_join;
+    bool lent;             /* `first` is one of the jobs: */
+    struct mccl_job first; /* a group of short messages needs no memory */
 } group;
 
 void mccl_job_free(struct mccl_job *job)
@@ -46,15 +38,10 @@ void mccl_job_free(struct mccl_job *job)
         free(job->transfers);
     free(job->others);
     free(job->waits);
-    free(job);
-}
-
-/* Its work in the streams is done, or has failed by that number. */
-static void release(struct mccl_way *w, int failure);
-static void release_others(struct mccl_job *j, int failure)
-{
-    for (int i = 0; i < j->nothers; i++)
-        release(&j->others[i], failure);
+    if (job == &group.first)
+        group.lent = false;
+    else
+        free(job);
 }
 
 bool mccl_grouped(void) { return group.depth > 0; }
@@ -110,43 +97,17 @@ int mccl_run_job(struct mccl_job *j, uint32_t ticket, bool healthy)
     return failure;
 }
 
-static void fail_again(musaStream_t stream, musaError_t status, void *failure)
-{
-    (void)stream, (void)status;
-    cumu_host_fail((int)(intptr_t)failure);
-}
-
-static void release(struct mccl_way *w, int failure)
-{
-    if (w->held && (!failure || !cumu_host_release(w->held, fail_again, (void *)(intptr_t)failure)))
-        (void)cumu_host_release(w->held, NULL, NULL);
-    w->held = NULL;
-}
-
-static void release_all(struct mccl_job *j, int failure)
-{
-    release_others(j, failure);
-    release(&j->way, failure);
-}
-
 static void on_stream(musaStream_t stream, musaError_t status, void *job)
 {
     (void)stream;
     const int failure = mccl_run_job(job, ((struct mccl_job *)job)->ticket, status == musaSuccess);
-    release_others(job, failure);
+    mccl_leave_others(job, failure);
     mccl_job_free(job);
 }
 
 uint32_t mccl_issue(const struct mccl_job *j)
 {
     return mccl_one_sided(j) ? atomic_fetch_add(&j->comm->flying, 1) : j->comm->issued++;
-}
-
-/* ---- calls that wait for nobody ---------------------------------------------------------------- */
-
-static bool handle_of_thread(musaStream_t s) /* means another stream on each device and thread */
-{
-    return !s || s == MU_STREAM_LEGACY || s == MU_STREAM_PER_THREAD;
 }
 
 /* The streams of a group's transfers wait for each other before and after. Events are of one device: the caller's is
@@ -165,187 +126,6 @@ static musaError_t link_streams(int device, musaStream_t from, musaStream_t to)
     return r;
 }
 
-static bool hold(struct mccl_way *w) { return !handle_of_thread(w->stream) && (w->held = cumu_host_hold(w->stream)); }
-
-/* Draws a ticket whose turn it is; false: there is none, as another job has come before. */
-static bool draw(mcclComm_t c, uint32_t *ticket)
-{
-    uint32_t now = *ticket = c->finished;
-    return c->issued == now && !c->error && atomic_compare_exchange_strong(&c->issued, &now, now + 1);
-}
-
-/* Takes the job's place in its streams and its turn in the communicator, if it has to wait for neither. */
-static bool enter(struct mccl_job *j)
-{
-    mcclComm_t c = j->comm;
-    if (mccl_one_sided(j) || c->issued != c->finished || c->error || !hold(&j->way))
-        return false;
-    bool all = true;
-    for (int i = 0; i < j->nothers && all; i++)
-        all = hold(&j->others[i]);
-    if (all && draw(c, &j->ticket)) /* or a graph has come before */
-        return true;
-    release_all(j, 0);
-    return false;
-}
-
-/* How often a call looks whether the others have come. */
-struct looks {
-    int done, most;
-    bool crowded;
-};
-
-static int most_looks(mcclComm_t c) { return (c->crowded ? CROWDED_TURNS : LOOKS + TURNS) >> c->impatience; }
-
-/* Between two looks. False: that was the last one. */
-static bool look_again(struct looks *l)
-{
-    if (l->done >= l->most)
-        return false;
-    if (!l->crowded && l->done <= LOOKS) {
-        if (l->done > AT_ONCE) /* takes longer than a look */
-            mccl_pause();
-    } else if (!mccl_yield())
-        l->done = l->most;
-    l->done++;
-    return true;
-}
-
-static void lose_patience(mcclComm_t c) { c->impatience += c->impatience < IMPATIENCE; }
-
-/* A short call on an idle stream need not be handed to a thread of the device: it may begin now, and if the others are
- * here already it is done at once. False if it is none. */
-static bool begin_here(struct mccl_job *j)
-{
-    return enter(j) && (j->kind == MCCL_P2P ? mccl_begin_transfers(j) : mccl_begin_collective(j));
-}
-
-static bool end_here(struct mccl_job *j)
-{
-    if (j->kind == MCCL_P2P ? !mccl_advance_transfers(j) : !mccl_advance_collective(j))
-        return false;
-    const int failure = mccl_run_job(j, j->ticket, true);
-    release_all(j, failure);
-    return true;
-}
-
-static bool only_sends(const struct mccl_job *j)
-{
-    for (int i = 0; i < j->ntransfers; i++)
-        if (!j->transfers[i].send)
-            return false;
-    return j->kind == MCCL_P2P;
-}
-
-static bool uses(const struct mccl_job *j, musaStream_t stream)
-{
-    bool found = j->way.stream == stream;
-    for (int i = 0; i < j->nothers && !found; i++)
-        found = j->others[i].stream == stream;
-    return found;
-}
-
-/* Is it the first one of its communicator and of its streams? */
-static bool is_first(const struct mccl_job *jobs, const struct mccl_job *j)
-{
-    for (; jobs != j; jobs = jobs->next) {
-        bool before = jobs->comm == j->comm || uses(jobs, j->way.stream);
-        for (int i = 0; i < j->nothers && !before; i++)
-            before = uses(jobs, j->others[i].stream);
-        if (before)
-            return false;
-    }
-    return true;
-}
-
-/* Does what it can of a list of jobs on the calling thread; those of one communicator or stream in their order. The
- * rest, some of it begun, is for streams. Every rank may be this thread's own: then nobody waits for another thread. */
-static struct mccl_job *do_here(struct mccl_job *jobs, void (*take)(struct mccl_job *))
-{
-    struct looks looks = {.most = LOOKS + TURNS};
-    int n = 0;
-    for (const struct mccl_job *j = jobs; j; j = j->next, n++) {
-        const int its = most_looks(j->comm);
-        looks.crowded = looks.crowded || j->comm->crowded;
-        looks.most = its < looks.most ? its : looks.most;
-    }
-    if (n > MOST_HERE)
-        return jobs;
-    for (bool able = true; jobs && able;) {
-        bool moved = false;
-        for (struct mccl_job **link = &jobs, *j; (j = *link) && able;) {
-            const bool turn = j->way.held || is_first(jobs, j);
-            able = !turn || j->way.held || begin_here(j);
-            if (!able || !turn || !end_here(j)) {
-                link = &j->next;
-                continue;
-            }
-            *link = j->next;
-            if (!only_sends(j))
-                j->comm->impatience = 0;
-            take(j);
-            moved = true;
-        }
-        if (!jobs || !able || moved || look_again(&looks))
-            continue;
-        for (const struct mccl_job *j = jobs; j; j = j->next)
-            lose_patience(j->comm);
-        break;
-    }
-    return jobs;
-}
-
-static bool always(void *unused) { return (void)unused, true; }
-
-static bool step_letter(void *job)
-{
-    const struct mccl_job *j = job;
-    return mccl_step_letter(j->comm, j->transfers);
-}
-
-/* One short message is sent or taken at a stroke, which needs no place in the stream. True: it is done. False: the job
- * goes to its stream if it has drawn its ticket. */
-static bool at_a_stroke(struct mccl_job *j)
-{
-    mcclComm_t c = j->comm;
-    const struct mccl_transfer *t = j->transfers;
-    struct looks looks = {.most = most_looks(c), .crowded = c->crowded};
-    if (!mccl_is_letter(c, t) || handle_of_thread(j->way.stream) ||
-        (!t->send && !cumu_host_at_once(j->way.stream, always, NULL)) || !draw(c, &j->ticket))
-        return false;
-    bool patient = true;
-    while (!mccl_letter_can_go(c, t) && !c->aborting && (patient = look_again(&looks)))
-        ;
-    if (!patient)
-        lose_patience(c);
-    j->drawn = !cumu_host_at_once(j->way.stream, step_letter, j);
-    if (j->drawn)
-        return false;
-    c->impatience = t->send ? c->impatience : 0;
-    mccl_notify(c);
-    mccl_turn_done(c);
-    return true;
-}
-
-static void keep(struct mccl_job *j) { (void)j; }
-
-bool mccl_done_here(struct mccl_job *j)
-{
-    j->next = NULL;
-    return !group.depth && !do_here(j, keep);
-}
-
-void mccl_drop_here(struct mccl_job *j)
-{
-    mcclComm_t c = j->comm;
-    if (j->given || j->begun) /* the others have this rank's data already and would wait for the next */
-        mccl_fail(c, mcclSystemError, "rank %d is out of memory", c->rank);
-    mccl_net_drop(j);
-    if (j->way.held || j->drawn)
-        mccl_turn_done(c);
-    release_all(j, 0);
-}
-
 static void fail_launch(mcclComm_t c, musaError_t why)
 {
     mccl_fail(c, mcclRemoteError, "rank %d cannot put its call on a stream: error %d", c->rank, (int)why);
@@ -358,7 +138,7 @@ static mcclResult_t go_on(struct mccl_job *j)
         return mcclSuccess;
     fail_launch(j->comm, musaErrorMemoryAllocation);
     const int failure = mccl_run_job(j, j->ticket, false);
-    release_all(j, failure);
+    mccl_leave(j, failure);
     mccl_job_free(j);
     return mcclUnhandledMusaError;
 }
@@ -380,7 +160,7 @@ static mcclResult_t launch(struct mccl_job *j)
     struct mccl_switch before = {0};
     if (j->way.held)
         return go_on(j);
-    if (handle_of_thread(j->way.stream))
+    if (mccl_handle_of_thread(j->way.stream))
         (void)mccl_switch_to(&before, c->device);
     musaStreamCaptureStatus status = musaStreamCaptureStatusNone;
     musaError_t r = musaStreamIsCapturing(j->way.stream, &status);
@@ -450,7 +230,7 @@ static mcclResult_t add_transfer(struct mccl_job *job, const struct mccl_transfe
         job->transfers = all;
         job->capacity *= 2;
     }
-    if (!uses(job, stream)) {
+    if (!mccl_uses(job, stream)) {
         struct mccl_way *others = realloc(job->others, ((size_t)job->nothers + 1) * sizeof *others);
         if (!others)
             return mccl_group_fail(mcclSystemError);
@@ -467,24 +247,30 @@ static mcclResult_t group_transfer(mcclComm_t comm, const struct mccl_transfer *
     for (struct mccl_job *j = group.jobs; j; j = j->next)
         if (j->comm == comm && j->kind == MCCL_P2P)
             return add_transfer(j, t, stream);
-    struct mccl_job *j = malloc(sizeof *j);
+    struct mccl_job *j = group.lent ? malloc(sizeof *j) : &group.first;
     if (!j)
         return mccl_group_fail(mcclSystemError);
+    group.lent = true;
     describe_transfers(j, comm, j->own, stream);
     j->capacity = MCCL_OWN;
     mccl_transfer_copy(j->own, t);
     return mccl_submit(j);
 }
 
-mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t, musaStream_t stream)
+mcclResult_t mccl_submit_transfer(mcclComm_t comm, struct mccl_transfer *t, musaStream_t stream)
 {
     if (group.depth)
         return group_transfer(comm, t, stream);
-    struct mccl_transfer here;
-    mccl_transfer_copy(&here, t);
+    uint32_t ticket;
+    const enum mccl_stroke done = mccl_letter_here(comm, t, stream, &ticket);
+    if (done == MCCL_DONE)
+        return mcclSuccess;
     struct mccl_job job;
-    describe_transfers(&job, comm, &here, stream);
-    if (at_a_stroke(&job) || (!job.drawn && mccl_done_here(&job)))
+    describe_transfers(&job, comm, t, stream);
+    job.drawn = done == MCCL_DRAWN;
+    if (job.drawn)
+        job.ticket = ticket;
+    else if (mccl_done_here(&job))
         return mcclSuccess;
     struct mccl_job *j = malloc(sizeof *j);
     if (!j) {
@@ -492,7 +278,7 @@ mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t
         return mccl_group_fail(mcclSystemError);
     }
     mccl_job_copy(j, &job);
-    mccl_transfer_copy(j->own, &here);
+    mccl_transfer_copy(j->own, t);
     j->transfers = j->own;
     return mccl_submit(j);
 }
@@ -539,16 +325,41 @@ static mcclResult_t run_joins(bool wanted)
     return r;
 }
 
+/* What a stream gets outlives the group. NULL: no memory, and the job is dropped. */
+static struct mccl_job *outlive(struct mccl_job *j)
+{
+    if (j != &group.first)
+        return j;
+    struct mccl_job *copy = malloc(sizeof *copy);
+    if (!copy) {
+        mccl_drop_here(j);
+        mccl_job_free(j);
+        return NULL;
+    }
+    mccl_job_copy(copy, j);
+    if (j->transfers == j->own) {
+        copy->transfers = copy->own;
+        for (int i = 0; i < j->ntransfers; i++)
+            mccl_transfer_copy(&copy->own[i], &j->own[i]);
+    }
+    group.lent = false;
+    return copy;
+}
+
 /* Does the jobs or puts them on their streams, or drops them after an error. */
 static mcclResult_t run_jobs(mcclResult_t r)
 {
     struct mccl_job *jobs = group.jobs;
     group.jobs = NULL;
     if (!r)
-        jobs = do_here(jobs, mccl_job_free);
+        jobs = mccl_do_here(jobs);
     while (jobs) {
-        struct mccl_job *j = jobs;
-        jobs = j->next;
+        struct mccl_job *next = jobs->next, *j = outlive(jobs);
+        jobs = next;
+        if (!j) {
+            r = r ? r : mcclSystemError;
+            continue;
+        }
         if (j->way.held) {
             if (r && (j->begun || j->given)) /* the others have a part of it and would wait for the rest */
                 fail_launch(j->comm, musaErrorUnknown);

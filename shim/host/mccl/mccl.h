@@ -195,8 +195,9 @@ struct mcclComm {
     uint64_t number;           /* of the last collective begun */
     uint64_t history;          /* hash of what they were */
     uint64_t passed;           /* every rank is known to be done with this one */
-    uint64_t refused;          /* the broadcast of which another one takes itself for the root, too; 0 */
-    _Atomic int error;         /* mcclResult_t: what mcclCommGetAsyncError tells */
+    uint64_t refused;          /* the broadcast of which `rival` takes itself for the root, too; 0 */
+    int rival;
+    _Atomic int error; /* mcclResult_t: what mcclCommGetAsyncError tells */
     _Atomic bool aborting;
     _Atomic unsigned nfailures; /* of streams' work because of it, the last of which are: */
     int failures[MCCL_AHEAD];
@@ -256,8 +257,8 @@ struct mccl_job { /* what one callback does */
     bool drawn;                   /* or before there is one */
     const struct mccl_job *whole; /* that this is a step of; or NULL */
     uint64_t given;               /* number of a short collective whose first half is done; 0 */
-    bool worked;                  /* of one with offers: this rank's work is done, with this */
-    mcclResult_t result;          /* result, and the others' may not be */
+    bool worked;                  /* transfers: all are done; a collective with offers: this rank's work is, with */
+    mcclResult_t result;          /* this result, and the others' may not be */
     bool begun;                   /* it goes on from where it is */
     bool staged;                  /* by the staging areas, whatever its length */
     void *under_way;              /* over hosts: what has been begun and is not done (net/short.c, net/transfer.c) */
@@ -286,8 +287,15 @@ static inline void mccl_job_copy(struct mccl_job *to, const struct mccl_job *fro
         to->offer = from->offer;
 }
 
-/* comm.c: is this value a live communicator? */
-bool mccl_live(mcclComm_t comm);
+/* comm.c. Handles lie in one reserved range that is never unmapped, so that any value can be checked. */
+#define MCCL_COMMS 4096
+extern _Atomic(struct mcclComm *) mccl_comms; /* so many; or NULL */
+static inline bool mccl_live(mcclComm_t comm)
+{
+    const struct mcclComm *all = mccl_comms;
+    const uintptr_t at = (uintptr_t)comm - (uintptr_t)all;
+    return all && at < sizeof *all * MCCL_COMMS && at % sizeof *all == 0 && comm->live;
+}
 mcclComm_t mccl_comm_new(void); /* zeroed, not live yet; NULL when there are too many */
 void mccl_comm_free(mcclComm_t comm);
 
@@ -305,9 +313,9 @@ struct mccl_part {    /* some of a communicator's ranks, those of one host, who 
 mcclResult_t mccl_join_part(const struct mccl_part *part, mcclComm_t *comm, int nranks, const mcclUniqueId *id,
                             int rank, int device);
 
-/* group.c: a job now, or at the end of the group. Takes it over. */
+/* group.c, here.c: a job now, or at the end of the group. Takes it over. */
 mcclResult_t mccl_submit(struct mccl_job *job);
-mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t, musaStream_t stream);
+mcclResult_t mccl_submit_transfer(mcclComm_t comm, struct mccl_transfer *t, musaStream_t stream);
 /* Tries to do a call at once, on the calling thread. False: submit a copy of it; or drop it, as there is no memory. */
 bool mccl_done_here(struct mccl_job *job);
 void mccl_drop_here(struct mccl_job *job);
@@ -342,11 +350,16 @@ bool mccl_advance_collective(struct mccl_job *job);
  * without waiting; true once they are done, or have failed. */
 bool mccl_begin_transfers(struct mccl_job *job);
 bool mccl_advance_transfers(struct mccl_job *job);
-/* Is it one short letter between ranks of this host? Is there room for it, or the one to be received? Sends or takes
- * it: false, and nothing was done, where it has to wait, or one that does not fit is for who may fail. */
+/* What one rank does at a stroke, in its turn and in some nanoseconds, while nothing else happens in its stream: a
+ * short letter between ranks of this host, a short broadcast. Is it one? Could it be done now? Does it, if it could:
+ * false, and nothing was done, where the others do not mean the same, which is for who may fail. (A root that has found
+ * another one has given its number.) */
 bool mccl_is_letter(mcclComm_t c, const struct mccl_transfer *t);
 bool mccl_letter_can_go(mcclComm_t c, const struct mccl_transfer *t);
 bool mccl_step_letter(mcclComm_t c, struct mccl_transfer *t);
+bool mccl_is_stroke(const struct mccl_job *job);
+bool mccl_stroke_can_go(const struct mccl_job *job);
+bool mccl_step_stroke(struct mccl_job *job);
 /* The first meeting of all ranks: finds out whether each can map the others' memory, of which `probe` is
  * an allocation of this one's. */
 mcclResult_t mccl_settle(mcclComm_t c, const void *probe);
@@ -424,7 +437,11 @@ void mccl_fail(mcclComm_t c, mcclResult_t why, const char *format, ...) __attrib
 /* The same when memory of that rank cannot be mapped. The result. */
 mcclResult_t mccl_fail_to_reach(mcclComm_t c, int rank) __attribute__((cold));
 /* What the communicator's asynchronous error is: this rank's own, or what ended it for all. */
-mcclResult_t mccl_state(mcclComm_t c);
+static inline mcclResult_t mccl_state(mcclComm_t c)
+{
+    const int own = c->error;
+    return own ? (mcclResult_t)own : (mcclResult_t)atomic_load_explicit(&c->shared->failed, memory_order_acquire);
+}
 /* A call of this rank has failed, because the communicator has: one line of each process says so. `single`: a send
  * or receive outside of groups, else NULL. */
 void mccl_tell(mcclComm_t c, enum mccl_kind kind, const struct mccl_transfer *single);
@@ -459,7 +476,11 @@ struct mccl_combine {
 bool mccl_combine(const struct mccl_combine *w);
 void mccl_divide(mcclDataType_t type, void *at, int parts, size_t n); /* in place */
 float mccl_half(mcclDataType_t type, const void *half);
-size_t mccl_type_size(mcclDataType_t type);
+static inline size_t mccl_type_size(mcclDataType_t type) /* 0: there is no such type */
+{
+    static const unsigned char sizes[mcclNumTypes] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
+    return (unsigned)type < mcclNumTypes ? sizes[type] : 0;
+}
 /* The factor of a half as the float that mccl_combine takes; others stay. */
 void mccl_widen_scale(struct mccl_user_op *op);
 
