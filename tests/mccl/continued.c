@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TEAMS = 60, KINDS = 5, BYTES = 4 << 20, MARK = 0x77, LIMIT_S = 20, LOOKS = 20 };
@@ -21,8 +20,6 @@ struct plan {
     unsigned seed;
     int victim, kind;
 };
-
-static void nap_us(unsigned us) { nanosleep(&(struct timespec){0, us * 1000L}, NULL); }
 
 static bool comes(const _Atomic int *word, int value)
 {

@@ -8,8 +8,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum fault { KILLED, STOPPED, ENDS, NEVER_COMES, FAULTS };
@@ -28,25 +26,6 @@ struct plan {
     int victim;
     enum fault fault;
 };
-
-static void nap_us(unsigned us) { nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000L}, NULL); }
-static int64_t now_ns(void) { return (int64_t)(seconds() * 1e9); }
-
-/* From a process of its own, so that it comes in the midst of anything; who is stopped goes on when all know. */
-static void signal_later(int signal, unsigned us, int others)
-{
-    const pid_t self = getpid();
-    if (fork())
-        return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    nap_us(us);
-    told->since_ns = now_ns();
-    kill(self, signal);
-    while (told->told < others && now_ns() - told->since_ns < HANGS_S * 1000000000ll)
-        nap_us(1000);
-    kill(self, SIGCONT);
-    _exit(0);
-}
 
 static bool call(struct rank *r, unsigned kind, char *in, char *out, size_t n)
 {
@@ -94,7 +73,8 @@ static void body(struct rank *r)
         return;
     }
     if (doomed && p->fault <= STOPPED)
-        signal_later(p->fault == KILLED ? SIGKILL : SIGSTOP, after, r->nranks - 1);
+        team_signal(p->fault == KILLED ? SIGKILL : SIGSTOP, after, &told->since_ns, &told->told, r->nranks - 1,
+                    1000 * HANGS_S);
     const struct caught said = stderr_catch();
     bool good = mcclCommInitRank(&r->comm, r->nranks, r->id, r->rank) == mcclSuccess;
     if (doomed && !told->since_ns)

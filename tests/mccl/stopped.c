@@ -8,8 +8,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -37,10 +35,6 @@ struct plan {
     bool brief;
 };
 
-static void nap_us(unsigned us) { nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000L}, NULL); }
-
-static int64_t now_ns(void) { return (int64_t)(seconds() * 1e9); }
-
 static mcclResult_t call(struct rank *r, int kind, char *in, char *out, size_t n)
 {
     int next = (r->rank + 1) % r->nranks, before = (r->rank + r->nranks - 1) % r->nranks;
@@ -61,19 +55,9 @@ static mcclResult_t call(struct rank *r, int kind, char *in, char *out, size_t n
     }
 }
 
-/* From a process of its own, so that it comes in the midst of anything. */
 static void stop_soon(const struct plan *p, unsigned us)
 {
-    pid_t self = getpid();
-    if (fork())
-        return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    nap_us(us);
-    told->stopped_ns = now_ns();
-    kill(self, SIGSTOP);
-    nap_us(1000 * (p->brief ? BRIEF_MS : LONG_MS));
-    kill(self, SIGCONT);
-    _exit(0);
+    team_signal(SIGSTOP, us, &told->stopped_ns, &told->told, INT32_MAX, p->brief ? BRIEF_MS : LONG_MS);
 }
 
 static void body(struct rank *r)

@@ -2,7 +2,9 @@
 #ifndef CUMU_TESTS_MCCL_TEAM_H
 #define CUMU_TESTS_MCCL_TEAM_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/types.h>
@@ -54,6 +56,11 @@ struct caught stderr_catch(void);
 void stderr_caught(struct caught c, char *text, size_t size);
 
 double seconds(void); /* of a clock that nobody sets */
+int64_t now_ns(void);
+void nap_us(unsigned us);
+/* In a rank's own process: another one signals it after so long, in the midst of anything, and notes when; who is
+ * stopped goes on when so many know, or after so long. */
+void team_signal(int signal, unsigned us, _Atomic int64_t *since_ns, const _Atomic int *told, int others, unsigned ms);
 int entries(const char *folder);
 
 /* n bytes of the rank's device memory; never freed while the team lives, which makes bodies short. */
