@@ -147,10 +147,13 @@ struct t1_emit {
         const char *name, *a, *b;
         unsigned ktiles, at;
     } held;
-    uint32_t temps;                /* numbers of temporary names given out */
-    bool lines, watched, raced;    /* T1_EMIT_LINES, T1_EMIT_WATCHED, T1_EMIT_RACED */
-    const struct lir_image *image; /* the kernel's, as tier 0 runs it */
-    uint32_t places;               /* accesses that keep a range */
+    struct t1_looked_at *looked_at; /* addresses of factors that the block in work has looked at: factor.c */
+    uint32_t factors;               /* the most of them */
+    bool multiplies;                /* it has products by mma */
+    uint32_t temps;                 /* numbers of temporary names given out */
+    bool lines, watched, raced;     /* T1_EMIT_LINES, T1_EMIT_WATCHED, T1_EMIT_RACED */
+    const struct lir_image *image;  /* the kernel's, as tier 0 runs it */
+    uint32_t places;                /* accesses that keep a range */
 
     /* the function in work */
     struct ptx_func *f;
@@ -345,6 +348,10 @@ void t1_escape(struct t1_emit *e);
 /* matrix.c */
 void t1_matrix_block(struct t1_emit *e);   /* a block begins: nothing is unpacked */
 void t1_matrix_declare(struct t1_emit *e); /* room for what the function unpacks */
+
+/* factor.c */
+void t1_factor_block(struct t1_emit *e);   /* a block begins */
+void t1_factor_declare(struct t1_emit *e); /* room for what its blocks look at */
 
 /* flow.c */
 void t1_phi_copies(struct t1_emit *e, uint32_t from, uint32_t to); /* for every lane that runs */

@@ -452,6 +452,7 @@ static void block(struct t1_emit *e, uint32_t k)
     }
     e->block = k;
     t1_matrix_block(e);
+    t1_factor_block(e);
     t1_put(e, "B%u:;\n", k);
     if (b->loose && t1_held(e, k))
         t1_put(e, "goto S%u;\nC%u:;\n", k, k);
@@ -567,6 +568,7 @@ void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
     declare_tid(e);
     t1_param_declare(e);
     t1_matrix_declare(e);
+    t1_factor_declare(e);
     t1_put_homes(e);
     declare(e);
     t1_check_declare(e);

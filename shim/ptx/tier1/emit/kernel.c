@@ -55,6 +55,8 @@ static void scan(struct t1_emit *e, const struct ptx_func *f)
             e->parts |= t1_of_part(&f->instr[i]);
         else if (f->instr[i].op == PTX_OP_WGMMA)
             e->fibres = e->parts = true;
+        else if (f->instr[i].op == PTX_OP_MMA)
+            e->multiplies = true;
 }
 
 const char *t1_kernel_param(struct t1_emit *e, uint64_t offset, const char *t)

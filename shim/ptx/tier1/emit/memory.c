@@ -438,6 +438,8 @@ static void access(struct t1_emit *e, bool is_store)
         x.t = type_name(e, in, is_store, &data[0]);
         if (!is_store && !ordered && !local && !parameter && !x.shared && n == 1)
             x.words = t1_together(e, &x.address, e->f->instr_src[e->at][0], x.imm, &x.byte);
+        else if (!is_store && !ordered && !local && n == 1 && o->reg >= 0)
+            x.words = t1_factor(e, &x, e->f->instr_src[e->at][0]);
         const bool whole = n > 1 && !ordered && (x.address.rep == T1_V || x.address.stride || x.local);
         if (is_store) {
             if (whole)

@@ -26,5 +26,6 @@ t1_prelude_text:
 t1_prelude_end:
 t1_prelude_matrix:
         .incbin "shim/ptx/tier1/prelude/matrix.h"
+        .incbin "shim/ptx/tier1/prelude/factor.h"
 t1_prelude_matrix_end:
         .section .note.GNU-stack, "", %progbits
