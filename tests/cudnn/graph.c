@@ -206,6 +206,7 @@ static void matmul(int type, int result, bool lengths)
                   bias = plain(result, 4, (int[]){1, 1, 1, n});
     struct tensor len[3];
     float scale = 0.5f;
+    const double padding = lengths && upto(2) ? -1.5 : 0;
     double *want = calloc((size_t)count(&c), sizeof *want);
     int64_t uid[] = {1, 2, 3, 4, 5, 6, 7, 8};
     desc v[2], l[3] = {NULL}, op[4];
@@ -223,7 +224,7 @@ static void matmul(int type, int result, bool lengths)
         int col = i % n, row = i / n % m, h = i / n / m % (heads * group), e = i / n / m / heads / group;
         int last = lengths && len[2].v[e] < k ? (int)len[2].v[e] : k;
         bool in = !lengths || (row < len[0].v[e] && col < len[1].v[e]);
-        double s = 0;
+        double s = in ? 0 : padding;
         for (int j = 0; in && j < last; j++)
             s += a.v[((e * heads * group + h) * m + row) * k + j] *
                  b.v[(((b.dim[0] > 1 ? e : 0) * heads + h / group) * k + j) * n + col];
@@ -231,7 +232,7 @@ static void matmul(int type, int result, bool lengths)
         want[i] = 0.5 * s * (1 + erf(s * 0.70710678118654752440));
     }
     op[0] = apply(CUDNN_POINTWISE_ADD, v[1], of(&bias, 4), v[0]); /* given in another order than they run in */
-    op[1] = product(of(&a, 1), of(&b, 2), describe(20, F32, 4, c.dim, NULL, VIRTUAL), l[0], l[1], l[2]);
+    op[1] = padded_product(of(&a, 1), of(&b, 2), describe(20, F32, 4, c.dim, NULL, VIRTUAL), l[0], l[1], l[2], padding);
     op[2] = apply(CUDNN_POINTWISE_MUL, describe(20, F32, 4, c.dim, NULL, VIRTUAL), scalar_of(5, F32, 1 + upto(4)),
                   v[1]);
     op[3] = apply(CUDNN_POINTWISE_GELU_FWD, v[0], NULL, of(&c, 3));

@@ -127,10 +127,13 @@ static inline desc apply_with(desc pw, desc x, desc b, desc t, desc y)
     return d;
 }
 static inline desc apply(int mode, desc x, desc b, desc y) { return apply_with(pointwise(mode, 0, 0), x, b, NULL, y); }
-static inline desc product(desc a, desc b, desc c, desc rows, desc columns, desc inner)
+/* padding: what stands where lengths end. */
+static inline desc padded_product(desc a, desc b, desc c, desc rows, desc columns, desc inner, double padding)
 {
     desc m = create(KIND(MATMUL)), d = create(KIND(OPERATION_MATMUL));
     set_enum(m, A(MATMUL_COMP_TYPE), TYPE(DATA_TYPE), F32);
+    if (padding != 0)
+        set(m, A(MATMUL_PADDING_VALUE), TYPE(DOUBLE), 1, &padding);
     OK(finalize(m));
     set_desc(d, A(OPERATION_MATMUL_DESC), m);
     set_desc(d, A(OPERATION_MATMUL_ADESC), a);
@@ -141,6 +144,10 @@ static inline desc product(desc a, desc b, desc c, desc rows, desc columns, desc
     set_desc(d, A(OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC), inner);
     OK(finalize(d));
     return d;
+}
+static inline desc product(desc a, desc b, desc c, desc rows, desc columns, desc inner)
+{
+    return padded_product(a, b, c, rows, columns, inner, 0);
 }
 static inline desc reduce(int how, desc x, desc y)
 {
