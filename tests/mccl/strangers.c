@@ -1,5 +1,5 @@
 /* Who is turned away at the door of an id, and what all ranks then hear: ranks of other builds of cumu, which are drawn
- * from what such may say (`strangers [SEED [ROUNDS]]`), and ranks of another user. */
+ * from what such may say (`strangers [SEED [ROUNDS]]`), and ranks of another user; and those that come too late. */
 #include "team.h"
 
 #include <grp.h>
@@ -15,7 +15,7 @@
 
 #include "host/mccl/net/door.h"
 
-enum { OTHER_USER = 12345, LATE_MS = 300, SOON_MS = 5000, TEXT = 4096 };
+enum { OTHER_USER = 12345, LATE_RANKS = 4, LATE_MS = 300, SOON_MS = 5000, TEXT = 4096 };
 
 struct foreign { /* a build that differs */
     char magic;  /* the last byte of its protocol */
@@ -134,6 +134,44 @@ static void foreign_id(struct rank *r)
     RANK(r, strstr(text, "another version of cumu made the id"));
 }
 
+static int visit(const struct rank *r, int rank, int second)
+{
+    struct mccl_hello h = {.order = MCCL_ORDER, .bytes = MCCL_BYTES, .nranks = LATE_RANKS, .rank = rank};
+    memcpy(&h.id, &r->id, sizeof h.id);
+    h.second = second;
+    h.user = geteuid();
+    h.process = 100 + (uint64_t)rank;
+    int fd = call_on(&h.id, true);
+    return fd < 0 || send(fd, &h, sizeof h, MSG_NOSIGNAL) == sizeof h ? fd : -1;
+}
+
+/* Ranks of several hosts, all spoken for here, come twice. The first one is lost between, the others hear of it and
+ * end; so does the last one, which comes later. */
+static void late(struct rank *r)
+{
+    int line[LATE_RANKS];
+    for (int i = 0; i < LATE_RANKS; i++)
+        line[i] = visit(r, i, 0);
+    for (int i = 0; i < LATE_RANKS; i++) {
+        struct mccl_reply reply = {.result = mcclInProgress};
+        while (reply.result == mcclInProgress && recv(line[i], &reply, sizeof reply, MSG_WAITALL) == sizeof reply)
+            ;
+        RANK(r, (int)reply.result == MCCL_SPANS);
+    }
+    close(line[0]);
+    for (int i = LATE_RANKS - 1; i; i--) {
+        char text[MCCL_REASON] = "";
+        struct mccl_frame frame = {.type = 0};
+        usleep(i == 1 ? LATE_MS * 1000 : 0);
+        int fd = visit(r, i, 1);
+        RANK(r, fd >= 0 && recv(fd, &frame, sizeof frame, MSG_WAITALL) == sizeof frame);
+        RANK(r, frame.type == MCCL_REFUSAL && frame.bytes <= sizeof text &&
+                    recv(fd, text, frame.bytes, MSG_WAITALL) == (ssize_t)frame.bytes && strstr(text, "rank 0 on host"));
+        close(fd);
+        close(line[i]);
+    }
+}
+
 static void become_another(struct rank *r)
 {
     RANK(r, !setgroups(0, NULL) && !setresgid(OTHER_USER, OTHER_USER, OTHER_USER) &&
@@ -203,6 +241,7 @@ int main(int count, char **arguments)
                f.net ? ", by TCP" : "");
     }
     report(team_run(PROCESSES, 1, false, foreign_id, NULL), "another version's id");
+    report(team_run(PROCESSES, 1, false, late, NULL), "who comes when a rank is lost, and others have ended");
     if (geteuid() == 0) {
         for (int n = 2; n <= 4; n += 2)
             report(team_run(PROCESSES, n, false, users, NULL), "%d ranks of two users", n);

@@ -7,14 +7,11 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,7 +22,6 @@
 #define HELLO_MS 10000  /* who connects must say its rank within that */
 #define BEAT_MS 1000    /* how often who waits hears that the desk lives */
 #define NOTICE_MS 30000 /* then a line says who is missing */
-#define TAKEN_MS 10000  /* for ranks to take what they are handed */
 #define LAST_MS 1000    /* how long those still before the door are heard when it closes */
 #define LATE_MS 10000   /* how long who comes to a meeting that was refused is told why */
 
@@ -87,8 +83,6 @@ void mccl_desk_refuse(struct desk *d, mcclResult_t why, const char *format, ...)
 
 /* ---- those who come ---------------------------------------------------------------------------- */
 
-static int name_of(const struct desk *d, int rank) { return rank < d->nnames ? d->names[rank] : rank; }
-
 /* The first one says how many they are. */
 static void open_book(struct desk *d, int nranks)
 {
@@ -98,6 +92,14 @@ static void open_book(struct desk *d, int nranks)
         for (int i = 0; i < d->nranks; i++)
             d->guests[i].fd = d->guests[i].line = -1;
     }
+}
+
+/* Its end is not its second visit, which has been. */
+static void close_line(struct guest *g)
+{
+    if (g->line >= 0)
+        close(g->line);
+    g->line = -1;
 }
 
 /* One that knows the id, and is of another build: all are told, as it is missed otherwise. False: it is none. */
@@ -132,22 +134,24 @@ static void admit(struct desk *d, struct guest *g)
         ; /* too late */
     else if (h->lack) {
         d->late = h->lack != ECANCELED; /* those come at once, or have heard of it */
-        mccl_desk_refuse(d, mcclSystemError, "rank %d on host %s cannot come: %s", name_of(d, h->rank), h->name,
+        mccl_desk_refuse(d, mcclSystemError, "rank %d on host %s cannot come: %s", mccl_desk_name(d, h->rank), h->name,
                          strerror((int)h->lack));
     } else if (h->nranks != d->nranks)
         mccl_desk_refuse(d, mcclInvalidUsage, "rank %d says that there are %d ranks, another one %d", h->rank,
                          h->nranks, d->nranks);
     else if (d->guests[h->rank].fd >= 0)
-        mccl_desk_refuse(d, mcclInvalidUsage, "rank %d has come twice, or has given up", name_of(d, h->rank));
+        mccl_desk_refuse(d, mcclInvalidUsage, "rank %d has come twice, or has given up", mccl_desk_name(d, h->rank));
     else if (h->user != geteuid()) {
         d->late = true;
         mccl_desk_refuse(d, mcclInvalidUsage,
                          "rank %d on host %s belongs to another user, %u, than who made the id, %u", h->rank, h->name,
                          h->user, geteuid());
     }
-    if (d->result)
+    if (d->result) {
         turn_away(d, g, d->result);
-    else {
+        if (d->guests && h->rank < d->nranks)
+            close_line(&d->guests[h->rank]);
+    } else {
         g->at_home = d->second ? d->guests[h->rank].at_home : g->unix_socket;
         g->line = d->guests[h->rank].line;
         d->guests[h->rank] = *g;
@@ -261,7 +265,11 @@ static void list_missing(const struct desk *d, char *text, size_t size)
     text[0] = 0;
     for (int i = 0, named = 0; i < d->nranks && n < size; i++)
         if (d->guests[i].fd < 0 && named++ <= 8)
-            n += (size_t)snprintf(text + n, size - n, named > 8 ? " ..." : named > 1 ? ", %d" : "%d", name_of(d, i));
+            n += (size_t)snprintf(text + n, size - n,
+                                  named > 8   ? " ..."
+                                  : named > 1 ? ", %d"
+                                              : "%d",
+                                  mccl_desk_name(d, i));
 }
 
 static void check_time(struct desk *d)
@@ -297,11 +305,10 @@ static void miss_guest(struct desk *d, int i)
 {
     struct guest *g = &d->guests[i];
     d->late = g->hello.process != mccl_process_number(); /* a rank of this one has given up */
-    mccl_desk_refuse(d, mcclRemoteError, "rank %d on host %s has gone before all had come", name_of(d, i),
+    mccl_desk_refuse(d, mcclRemoteError, "rank %d on host %s has gone before all had come", mccl_desk_name(d, i),
                      g->hello.name);
     if (g->fd < 0) { /* it does not come again */
-        close(g->line);
-        g->line = -1;
+        close_line(g);
         d->here++;
     }
 }
@@ -379,105 +386,6 @@ static void close_net(struct desk *d)
     d->net = -1;
 }
 
-/* ---- ranks of one host --------------------------------------------------------------------------- */
-
-/* Makes the memory and fills in who is who. Returns its descriptor, or -1. */
-static int make_memory(struct desk *d, uint64_t process, struct mccl_shared **shared)
-{
-    int users = 1;
-    for (int i = 0; i < d->nranks; i++)
-        users += d->guests[i].hello.process == process;
-    int memory = memfd_create("mccl", MFD_CLOEXEC);
-    if (memory < 0 || cumu_host_grow(memory, mccl_shared_size(d->nranks)) ||
-        !(*shared = mccl_map(memory, d->nranks, users))) {
-        if (memory >= 0)
-            close(memory);
-        return -1;
-    }
-    (*shared)->nranks = (uint32_t)d->nranks;
-    if (getrandom((*shared)->secret, sizeof(*shared)->secret, 0) != sizeof(*shared)->secret) {
-        close(memory);
-        mccl_unmap(*shared);
-        return -1;
-    }
-    for (int i = 0; i < d->nranks; i++) {
-        struct mccl_member *m = &(*shared)->member[i];
-        m->pid = d->guests[i].hello.pid;
-        m->pids = d->guests[i].hello.pids;
-        m->process = d->guests[i].hello.process;
-        m->device = d->guests[i].hello.device;
-        m->cpus = d->guests[i].hello.cpus;
-        m->interrupted = d->guests[i].hello.interrupted;
-    }
-    return memory;
-}
-
-/* This rank will never have the memory: the others, who have it, are told there. In this process it was counted among
- * its users. */
-static void miss_taker(struct desk *d, int rank, uint64_t process, struct mccl_shared *shared, const char *why)
-{
-    struct mcclComm c = {.shared = shared, .rank = rank, .nranks = d->nranks};
-    mccl_fail(&c, mcclRemoteError, "rank %d %s", name_of(d, rank), why);
-    if (d->guests[rank].hello.process == process)
-        mccl_unmap(shared);
-    close(d->guests[rank].fd);
-    d->guests[rank].fd = -1;
-}
-
-/* Whoever has taken the memory closes its connection. One that could not says so; one that has given up meanwhile
- * leaves there what it was handed, which the kernel reports as a reset. */
-static void see_taken(struct desk *d, uint64_t process, struct mccl_shared *shared)
-{
-    int64_t end = mccl_now_ms() + TAKEN_MS;
-    for (int i = 0; i < d->nranks; i++) {
-        int fd = d->guests[i].fd;
-        char word;
-        struct pollfd p = {.fd = fd, .events = POLLIN};
-        int64_t left = end - mccl_now_ms();
-        if (fd < 0)
-            continue;
-        const ssize_t n = poll(&p, 1, left > 0 ? (int)left : 0) == 1 ? recv(fd, &word, 1, MSG_DONTWAIT) : 0;
-        if (n) {
-            miss_taker(d, i, process, shared,
-                       n > 0 ? "cannot map the ranks' memory: it has no descriptor or no memory left" : "has given up");
-            continue;
-        }
-        close(fd);
-        d->guests[i].fd = -1;
-    }
-}
-
-/* Ranks in this process get the memory's address, others the descriptor, so that threads of one process share one
- * mapping. */
-static void answer(struct desk *d)
-{
-    uint64_t process = mccl_process_number();
-    struct mccl_shared *shared = NULL;
-    int memory = d->result ? -1 : make_memory(d, process, &shared);
-    if (!d->result && memory < 0)
-        mccl_desk_refuse(d, mcclSystemError, "no shared memory: %s", strerror(errno));
-    struct mccl_reply r = {.result = d->result};
-    snprintf(r.reason, sizeof r.reason, "%s", d->reason);
-    for (int i = 0; i < d->nranks; i++) {
-        struct guest *g = &d->guests[i];
-        if (g->fd < 0)
-            continue;
-        r.mapped = g->hello.process == process ? shared : NULL;
-        if (!mccl_desk_reply(g, r, memory) && shared)
-            miss_taker(d, i, process, shared, "has given up");
-        else if (!shared) {
-            close(g->fd);
-            g->fd = -1;
-        }
-    }
-    if (shared)
-        see_taken(d, process, shared);
-    if (shared)
-        mccl_unmap(shared);
-    if (memory >= 0)
-        close(memory);
-}
-
 /* Those that are here, and those that come later. */
 void mccl_desk_turn_away(struct desk *d)
 {
@@ -485,6 +393,7 @@ void mccl_desk_turn_away(struct desk *d)
         if (d->guests[i].fd >= 0) {
             turn_away(d, &d->guests[i], d->result);
             d->guests[i].fd = -1;
+            close_line(&d->guests[i]);
         }
     d->until = mccl_now_ms() + LATE_MS;
     mccl_desk_receive(d);
@@ -508,7 +417,7 @@ static void *serve(void *arg)
     }
     if (!d->second) {
         close_net(d); /* as above */
-        answer(d);
+        mccl_desk_answer(d);
     }
     for (int i = 0; i < d->nranks && d->second; i++) {
         if (d->guests[i].fd >= 0) {

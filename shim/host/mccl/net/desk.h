@@ -1,5 +1,5 @@
-/* What the files of an id's desk share: who comes to it (desk.c), and how those of several hosts get to know each other
- * (net/introduce.c). */
+/* What the files of an id's desk share: who comes to it (desk.c), what the ranks of one host are handed (handout.c),
+ * and how those of several hosts get to know each other (net/introduce.c). */
 #ifndef CUMU_HOST_MCCL_NET_DESK_H
 #define CUMU_HOST_MCCL_NET_DESK_H
 
@@ -43,6 +43,8 @@ struct desk {      /* where the ranks of one id come to */
     char reason[MCCL_REASON];
 };
 
+/* What the program calls that rank. */
+static inline int mccl_desk_name(const struct desk *d, int rank) { return rank < d->nnames ? d->names[rank] : rank; }
 /* desk.c. All are told so, but the first reason counts. */
 void mccl_desk_refuse(struct desk *d, mcclResult_t why, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
@@ -52,6 +54,9 @@ void mccl_desk_turn_away(struct desk *d);
 /* Answers one, with the memory's descriptor if it is not -1. False: it is gone. */
 bool mccl_desk_reply(const struct guest *to, struct mccl_reply reply, int fd);
 int mccl_step_ms(void); /* that each step may take: as long as ranks may, up to MCCL_STEP_MS */
+
+/* handout.c. To all that are here: the memory, or why there is none. */
+void mccl_desk_answer(struct desk *d);
 
 /* introduce.c. Are the ranks that have come on several hosts? Then they come again, and learn who and where all are. */
 bool mccl_desk_spans(const struct desk *d);
