@@ -104,6 +104,83 @@ static unsigned strides(unsigned *n)
     return wrong;
 }
 
+/* Loads and stores of words of a lane's own structure, in random order, in shared or global memory: its place is the
+ * lane's number times its size, or that of another lane. Addresses are sums of the place and constants, some accesses
+ * are guarded or volatile. A compiler may move neighbouring words together; what each load reads, and what is left,
+ * must be as if it did not. */
+enum { WORDS = 12, ACCESSES = 28 };
+struct access {
+    unsigned word;
+    bool store, guard;
+};
+
+static bool words_kernel(unsigned seed)
+{
+    static uint32_t want[MOST];
+    struct access a[ACCESSES];
+    char text[16000];
+    unsigned n = 0;
+    srand(seed * 977 + 5);
+    const bool shared = seed % 2, own = seed % 3, upwards = seed % 5 == 0;
+    const char *const space = shared ? "shared" : "global", *const base = shared ? "%r40" : "%rd10";
+    const unsigned words = 1 + (unsigned)rand() % WORDS, off = seed % 4 == 0 ? 8 : 0, bits = shared ? 32 : 64;
+    n += (unsigned)snprintf(
+        text, sizeof text,
+        "%s.shared .align 16 .b8 memory[%u];\n%sand.b32 %%r2, %%r1, %u; setp.ne.u32 %%p1, %%r2, 0;\n"
+        "@%%p1 bra E; mul.lo.u32 %%r3, %%r1, %u; rem.u32 %%r3, %%r3, 61;\n"
+        "mul.lo.u32 %%r3, %%r3, %u; mul.wide.u32 %%rd5, %%r3, 4; add.s64 %%rd10, %%rd31, %%rd5;\n"
+        "mov.u32 %%r40, memory; mad.lo.u32 %%r40, %%r3, 4, %%r40; mov.u32 %%r10, 1;\n"
+        "and.b32 %%r4, %%r1, 1; setp.ne.u32 %%p2, %%r4, 0;\n",
+        HEAD, 61 * WORDS * 4, ENTRY("k"), off, own ? 1 : 7, words);
+    for (unsigned k = 0; k < words && shared; k++)
+        n += (unsigned)snprintf(text + n, sizeof text - n,
+                                "ld.global.u32 %%r5, [%%rd10+%u]; st.shared.u32 [%%r40+%u], %%r5;\n", 4 * k, 4 * k);
+    for (unsigned k = 0; k < ACCESSES; k++) {
+        a[k] = (struct access){upwards ? k / 2 % words : (unsigned)rand() % words, k / words % 2, rand() % 9 == 0};
+        const unsigned add = (unsigned)rand() % 3 * 4; /* of it, by instructions */
+        const char *address = base, *const guard = a[k].guard ? "@%p2 " : "",
+                   *const order = rand() % 11 ? "" : ".volatile";
+        for (unsigned i = 0; i < add; i += 4, address = shared ? "%r41" : "%rd11")
+            n += (unsigned)snprintf(text + n, sizeof text - n, "add.s%u %s, %s, 4;\n", bits, shared ? "%r41" : "%rd11",
+                                    address);
+        const int at = 4 * (int)a[k].word - (int)add;
+        if (a[k].store)
+            n += (unsigned)snprintf(text + n, sizeof text - n,
+                                    "mul.lo.u32 %%r10, %%r10, 5;\n%sst%s.%s.u32 [%s+%d], %%r10;\n", guard, order, space,
+                                    address, at);
+        else
+            n += (unsigned)snprintf(text + n, sizeof text - n,
+                                    "mov.u32 %%r11, 77;\n%sld%s.%s.u32 %%r11, [%s+%d];\nmad.lo.u32 %%r10, %%r10, 31, "
+                                    "%%r11;\n",
+                                    guard, order, space, address, at);
+    }
+    for (unsigned k = 0; k < words && shared; k++)
+        n += (unsigned)snprintf(text + n, sizeof text - n,
+                                "ld.shared.u32 %%r5, [%%r40+%u]; st.global.u32 [%%rd10+%u], %%r5;\n", 4 * k, 4 * k);
+    snprintf(text + n, sizeof text - n, "%sE: %s", STORE("%r10"), END);
+    for (unsigned i = 0; i < MOST; i++)
+        want[i] = in[i] = (uint32_t)rand() * 2654435761u;
+    memset(out, 0xee, sizeof out);
+    if (!run(text, 1, 61, NULL))
+        return false;
+    for (uint32_t i = 0; i < 61; i++) {
+        uint32_t sum = 1, *const w = want + i * (own ? 1 : 7) % 61 * words;
+        for (unsigned k = 0; k < ACCESSES && !(i & off); k++) {
+            const bool on = !a[k].guard || i & 1;
+            if (a[k].store) {
+                sum *= 5;
+                if (on)
+                    w[a[k].word] = sum;
+            } else {
+                sum = sum * 31 + (on ? w[a[k].word] : 77);
+            }
+        }
+        if (out[i] != (i & off ? 0xeeeeeeee : sum))
+            return false;
+    }
+    return !memcmp(in, want, sizeof want);
+}
+
 int main(void)
 {
     const char *seeds = getenv("NEIGHBOURS_SEEDS");
@@ -115,6 +192,13 @@ int main(void)
             wrong++;
         }
     check(!wrong, "neighbouring loads of %u kernels, %u wrong", n, wrong);
+    wrong = 0;
+    for (unsigned seed = 1; seed <= n; seed++)
+        if (!words_kernel(seed)) {
+            printf("# wrong: words, seed %u\n", seed);
+            wrong++;
+        }
+    check(!wrong, "words of structures in %u kernels, %u wrong", n, wrong);
     wrong = strides(&ran);
     check(!wrong, "strides that are parameters, %u launches, %u wrong", ran, wrong);
     return t0t_done();

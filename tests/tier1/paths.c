@@ -309,6 +309,17 @@ static const char tiles[] = KERNEL(
     "L: ld.global.u32 %r6, [%rd2]; bar.sync 0; add.u32 %r3, %r3, %r6; add.s64 %rd2, %rd2, 512;\n"
     "add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 4; @%p1 bra L;\n" STORE("%r3"));
 
+/* Words of a lane's own structure in shared memory; `order` of one of the loads and one of the stores. */
+#define STRUCTURES(order) \
+    KERNEL(".shared .align 4 .b8 s[2048]; mov.u32 %r10, s; mad.lo.u32 %r11, %r1, 20, %r10; add.u32 %r12, %r11, 8;\n" \
+           "st.shared.u32 [%r11], %r0; st" order ".shared.u32 [%r12], %r1; st.shared.u32 [%r11+12], %r50;\n" \
+           "st.shared.u32 [%r12+-4], 7; ld.shared.u32 %r3, [%r12]; ld.shared.u32 %r4, [%r12+4];\n" \
+           "ld.shared.u32 %r5, [%r11+4]; ld" order ".shared.u32 %r6, [%r11]; mad.lo.u32 %r3, %r3, 3, %r4;\n" \
+           "mad.lo.u32 %r3, %r3, 3, %r5; mad.lo.u32 %r3, %r3, 3, %r6;\n" STORE("%r3"))
+static const char structures[] = STRUCTURES("");
+static const char volatiles[] = STRUCTURES(".volatile");
+static uint32_t structures_want(uint32_t i) { return (i % 64 * 9 + i / 64 * 3 + 7) * 3 + i; }
+
 static uint32_t tiles_want(uint32_t i) { return in[i] + in[i + 128] + in[i + 256] + in[i + 384]; }
 
 static void shared_memory(void)
@@ -334,6 +345,13 @@ static void shared_memory(void)
     chosen(bins, T1_SHAPE_LINEAR, "T1_EACH_OF(");
     check(!has(bins, T1_SHAPE_LINEAR, "t1_low_u32("), "sums of multiples are not tested for alignment");
     expect_fault("a sum with something else is", odd, 1, 66, T0_FAULT_MISALIGNED, 0, 0, 0);
+    expect("structures", structures, 2, 64, structures_want);
+    expect("structures, volatile", volatiles, 2, 64, structures_want);
+    if (t1t_isa != T1_PLAIN) {
+        chosen(structures, T1_SHAPE_LINEAR, "get4_u32(");
+        chosen(structures, T1_SHAPE_LINEAR, "put4_u32(");
+    }
+    check(!has(volatiles, T1_SHAPE_LINEAR, "t4_u32("), "volatile words move alone");
     expect("tiles", tiles, 2, 64, tiles_want);
     chosen(tiles, T1_SHAPE_LINEAR, "T1_AHEAD_ROUND(");
 }

@@ -28,6 +28,7 @@ struct t1_pieces {
 };
 
 /* memory.c */
+const char *t1_load_piece(struct t1_emit *e, const struct t1_access *x, unsigned k); /* its piece k, for the mask */
 struct t1_pieces t1_load_pieces(struct t1_emit *e, const struct t1_access *x);
 const char *t1_next_piece(struct t1_emit *e, const struct t1_access *x, const struct t1_pieces *p, unsigned k);
 void t1_store_element(struct t1_emit *e, const struct t1_access *x, const struct t1_arg *v);
@@ -49,5 +50,11 @@ const char *t1_factor(struct t1_emit *e, const struct t1_access *x, int32_t addr
  * each is an access of its own. */
 const char *t1_load_vector(struct t1_emit *e, const struct t1_access *x, unsigned n, unsigned used);
 void t1_store_vector(struct t1_emit *e, const struct t1_access *x, const struct t1_arg *v, unsigned n);
+
+/* together.c. Words that hold what the load in work and others behind it read, and its first byte in them; NULL: it
+ * loads alone. Names _j_k: word j of piece k. */
+const char *t1_load_together(struct t1_emit *e, const struct t1_access *x, int32_t address, unsigned *byte);
+/* Whether the store in work is one of several, which the last of them does. */
+bool t1_store_together(struct t1_emit *e, const struct t1_access *x, int32_t address);
 
 #endif

@@ -103,12 +103,13 @@ struct t1_var_place { /* shared variables; .param variables of functions */
     uint32_t offset;
 };
 
-struct t1_together { /* bytes of each lane that were loaded at once, for the loads `from` to `until` */
-    int32_t address;
-    unsigned size;
+struct t1_together { /* bytes of each lane that move at once, for the loads or stores `from` to `until` */
+    int32_t root;    /* the value that they lie `first` behind */
+    unsigned space, size;
     int64_t first;
     uint32_t from, until;
-    const char *words;
+    const char *words; /* of loads */
+    uint32_t instr[4]; /* of stores, which wait for the last of them, by word */
 };
 
 struct t1_emit {
@@ -182,7 +183,7 @@ struct t1_emit {
         uint32_t imm, low;
     } tested[8]; /* addresses known to be aligned, in this block */
     uint32_t ntested;
-    struct t1_together together[4];
+    struct t1_together together[8];
     uint32_t ntogether;
 };
 
@@ -329,10 +330,6 @@ bool t1_param_access(struct t1_emit *e, bool store);                            
 void t1_param_plan(struct t1_emit *e);
 void t1_param_declare(struct t1_emit *e);
 uint32_t t1_reach(struct t1_emit *e, const struct ptx_func *f); /* index of a function, enlisting it */
-
-/* together.c: words that hold what the load in work and others behind it read, and its first byte in them; NULL: it
- * loads alone. Names _0_k, _1_k: the first and second word of piece k. imm: of the load, beside the address. */
-const char *t1_together(struct t1_emit *e, const struct t1_arg *a, int32_t address, uint64_t imm, unsigned *byte);
 
 /* lane.c: statements that declare NAME as lane `l` has the 32-bit value, from a load of its own; NULL: it cannot, or
  * should not, be computed so. */

@@ -105,7 +105,7 @@ bool t1_in_structures(const struct t1_access *x)
     return !x->local && x->address.rep != T1_V && x->size == 4 && (stride == 8 || stride == 16);
 }
 
-static const char *load_piece(struct t1_emit *e, const struct t1_access *x, unsigned k)
+const char *t1_load_piece(struct t1_emit *e, const struct t1_access *x, unsigned k)
 {
     if (x->words)
         return cut_piece(e, x, k);
@@ -205,7 +205,7 @@ struct t1_pieces t1_load_pieces(struct t1_emit *e, const struct t1_access *x)
 const char *t1_next_piece(struct t1_emit *e, const struct t1_access *x, const struct t1_pieces *p, unsigned k)
 {
     const struct t1_arg *a = &x->address;
-    const char *s = load_piece(e, x, k);
+    const char *s = t1_load_piece(e, x, k);
     if (p->row)
         s = t1_str(e, "(%s ? t1_maskload_%s(%s, %s) : %s)", p->row, x->t, bits(e, x, k), t1_in_row(e, x, k), s);
     if (!p->halves)
@@ -436,15 +436,17 @@ static void access(struct t1_emit *e, bool is_store)
             v[k] = t1_source(e, &data[k], value[k], x.size == 8 ? T1_K_64 : T1_K_32);
         x.wide = x.size == 8;
         x.t = type_name(e, in, is_store, &data[0]);
-        if (!is_store && !ordered && !local && !parameter && !x.shared && n == 1)
-            x.words = t1_together(e, &x.address, e->f->instr_src[e->at][0], x.imm, &x.byte);
-        else if (!is_store && !ordered && !local && n == 1 && o->reg >= 0)
+        const bool one = !ordered && !local && !parameter && n == 1;
+        if (!is_store && one && o->reg >= 0)
             x.words = t1_factor(e, &x, e->f->instr_src[e->at][0]);
+        if (!is_store && one && !x.words)
+            x.words = t1_load_together(e, &x, e->f->instr_src[e->at][0], &x.byte);
         const bool whole = n > 1 && !ordered && (x.address.rep == T1_V || x.address.stride || x.local);
         if (is_store) {
+            const bool done = one && t1_store_together(e, &x, e->f->instr_src[e->at][0]);
             if (whole)
                 t1_store_vector(e, &x, v, n);
-            for (unsigned k = 0; !whole && k < n; k++, x.imm += x.size)
+            for (unsigned k = 0; !whole && !done && k < n; k++, x.imm += x.size)
                 t1_store_element(e, &x, &v[k]);
         } else {
             if (whole)

@@ -1,8 +1,9 @@
-/* Tier 1 emitter: loads of a block that read neighbouring bytes at one address, as quantised weights are read by
- * halves of a word. Where they cover 4 or 8 bytes, each lane loads these at once: what costs in a gather is lanes. */
-#include "ptx/tier1/emit/emit.h"
+/* Tier 1 emitter: loads or stores of a block that access neighbouring bytes at one address: quantised weights read by
+ * halves of a word, what a thread has of an array in shared memory. Where they cover 4, 8 or 16 bytes, each lane moves
+ * these at once: what costs in a gather or scatter is lanes. */
+#include "ptx/tier1/emit/access.h"
 
-enum { MOST = 8 };
+enum { MOST = 16, SLOTS = sizeof((struct t1_emit *)0)->together / sizeof *((struct t1_emit *)0)->together };
 
 struct part {
     int64_t at;
@@ -10,16 +11,53 @@ struct part {
     uint32_t instr;
 };
 
-static bool is_part(const struct t1_emit *e, const struct ptx_instr *in, uint32_t i, int32_t address)
+/* An address as another value and a constant: the sum's, behind all additions of constants. Whoever reads a sum reads
+ * the value that it was made of in the same round of every loop, as the one's definition dominates the other's. */
+static int32_t find_root(const struct ptx_func *f, int32_t address, int64_t *off)
 {
-    const struct ptx_opnd *o = &in->src[0];
-    return in->op == PTX_OP_LD && in->sem == PTX_WEAK && in->guard < 0 && in->space == e->in->space &&
-           in->dst[0].kind == PTX_O_REG && o->kind == PTX_O_ADDR && o->reg >= 0 && o->sym < 0 &&
-           e->f->instr_src[i][0] == address && ptx_type_size(in->type[0]) <= 4;
+    *off = 0;
+    while (address >= 0 && f->value[address].instr >= 0) {
+        const struct ptx_instr *in = &f->instr[f->value[address].instr];
+        const unsigned size = ptx_type_size(in->type[0]);
+        if (in->op != PTX_OP_ADD || in->guard >= 0 || in->flags || in->type[0] < PTX_U8 || in->type[0] > PTX_S64 ||
+            size != ptx_type_size(f->reg[f->value[address].reg].type) || in->src[0].kind != PTX_O_REG ||
+            in->src[1].kind != PTX_O_IMM)
+            break;
+        *off += size == 8 ? (int64_t)in->src[1].imm : (int32_t)in->src[1].imm;
+        address = f->instr_src[f->value[address].instr][0];
+    }
+    return address;
 }
 
-/* The loads from here on, as long as nothing writes and no lanes meet. */
-static unsigned find_parts(const struct t1_emit *e, int32_t address, struct part *part)
+static bool is_part(const struct t1_emit *e, uint32_t i, int32_t root, struct part *part)
+{
+    const struct ptx_instr *in = &e->f->instr[i];
+    const struct ptx_opnd *o = &in->src[0];
+    const bool store = in->op == PTX_OP_ST;
+    int64_t off;
+    if (in->op != e->in->op || in->sem != PTX_WEAK || in->guard >= 0 || in->space != e->in->space ||
+        t1_of_cluster(in) || o->kind != PTX_O_ADDR || o->reg < 0 || o->sym >= 0 ||
+        (store ? in->src[1] : in->dst[0]).kind == PTX_O_VEC || find_root(e->f, e->f->instr_src[i][0], &off) != root)
+        return false;
+    *part = (struct part){off + (int64_t)o->imm, ptx_type_size(in->type[0]), i};
+    return store ? part->size == 4 : part->size <= 4 && in->dst[0].kind == PTX_O_REG;
+}
+
+static struct t1_together *find_group(struct t1_emit *e, int32_t root, const struct part *p)
+{
+    for (unsigned k = 0; k < SLOTS; k++) {
+        struct t1_together *w = &e->together[k];
+        const int64_t in = p->at - w->first;
+        if (w->size && w->root == root && w->space == e->in->space && p->instr >= w->from && p->instr <= w->until &&
+            in >= 0 && in < w->size && in % 4 + p->size <= 4)
+            return w;
+    }
+    return NULL;
+}
+
+/* The loads or stores from here on, as long as nothing else writes, nor reads what is to be stored, and no lanes
+ * meet. Those that another group has are left out. */
+static unsigned find_parts(struct t1_emit *e, int32_t root, struct part *part)
 {
     const struct ptx_func *f = e->f;
     const struct ptx_block *b = &f->block[e->block];
@@ -27,77 +65,141 @@ static unsigned find_parts(const struct t1_emit *e, int32_t address, struct part
     for (uint32_t i = e->at; i < b->first + b->count && n < MOST; i++) {
         const struct ptx_instr *in = &f->instr[i];
         struct t1_op op = {0};
-        const bool reads = in->op == PTX_OP_LD && in->sem == PTX_WEAK;
+        if (is_part(e, i, root, &part[n])) {
+            n += !find_group(e, root, &part[n]);
+            continue;
+        }
+        const bool reads = in->op == PTX_OP_LD && in->sem == PTX_WEAK && e->in->op == PTX_OP_LD;
         if (!reads && in->op != PTX_OP_MOV && in->op != PTX_OP_CVTA && !t1_alu(in, &op))
             break;
-        if (is_part(e, in, i, address))
-            part[n++] = (struct part){(int64_t)in->src[0].imm, ptx_type_size(in->type[0]), i};
     }
     return n;
 }
 
-/* Whether parts cover size bytes from `first` on, none of them two words; the last one's place in *until. */
-static bool covered(const struct part *part, unsigned n, int64_t first, unsigned size, uint32_t *until)
+/* Whether parts cover size bytes from `first` on, none of them two words; the last one's place in `until`. Of two
+ * stores to a word the later one's value stays, as then. */
+static bool covered(const struct part *part, unsigned n, struct t1_together *w)
 {
     unsigned bytes = 0, found = 0;
-    *until = 0;
+    w->until = 0;
     for (unsigned k = 0; k < n; k++) {
-        const int64_t at = part[k].at - first;
-        if (at < 0 || at >= size || at % 4 + part[k].size > 4)
+        const int64_t at = part[k].at - w->first;
+        if (at < 0 || at >= w->size || at % 4 + part[k].size > 4)
             continue;
         bytes |= ((1u << part[k].size) - 1) << at;
         found++;
-        *until = part[k].instr > *until ? part[k].instr : *until;
+        w->until = part[k].instr > w->until ? part[k].instr : w->until;
     }
-    return found > 1 && bytes == (1u << size) - 1;
+    return found > 1 && bytes == (1u << w->size) - 1;
 }
 
-static void fetch(struct t1_emit *e, const struct t1_arg *a, uint64_t imm, struct t1_together *w)
+/* The largest group that the access in work is one of. Lanes a fixed step apart must not share bytes of it. */
+static bool find_cover(const struct t1_emit *e, const struct t1_access *x, const struct part *part, unsigned n,
+                       bool store, struct t1_together *w)
 {
+    const int64_t stride = x->address.rep == T1_V ? 16 : x->address.stride < 0 ? -x->address.stride : x->address.stride;
+    const unsigned least = t1_in_structures(x) ? 16 : store ? 8 : 4;
+    for (w->size = e->isa == T1_PLAIN ? 8 : 16; n > 1 && w->size >= least; w->size /= 2)
+        for (unsigned k = 0; k < n; k++) {
+            w->first = part[k].at;
+            const int64_t in = part[0].at - w->first;
+            if (in >= 0 && in < w->size && in % 4 + part[0].size <= 4 && stride >= w->size && covered(part, n, w))
+                return true;
+        }
+    return false;
+}
+
+static bool fetch(struct t1_emit *e, const struct t1_access *x, unsigned in, struct t1_together *w)
+{
+    struct t1_access all = *x;
+    all.imm -= in;
+    if (!x->shared && x->address.rep == T1_V)
+        t1_put(e, "t1_ahead_of(%s, %s, %u);\n", t1_piece(e, &x->address, 0), t1_piece(e, &x->address, 2 * e->np - 1),
+               w->size);
+    if (w->size == 16) {
+        all.size = 4;
+        all.t = "u32";
+        w->words = t1_load_vector(e, &all, 4, 15);
+        return w->words;
+    }
     const unsigned t = e->temps++;
     w->words = t1_str(e, "t%u", t);
-    t1_put(e, "t1_ahead_of(%s, %s, %u);\n", t1_piece(e, a, 0), t1_piece(e, a, 2 * e->np - 1), w->size);
-    for (unsigned k = 0; k < e->np && w->size == 4; k++)
-        t1_put(e, "const pu32 t%u_0_%u = t1_gather64_u32(T1_MASK32(%s, %u), %s + 0x%llxull, %s + 0x%llxull);\n", t, k,
-               e->mask, k, t1_piece(e, a, 2 * k), (unsigned long long)imm, t1_piece(e, a, 2 * k + 1),
-               (unsigned long long)imm);
-    for (unsigned q = 0; q < 2 * e->np && w->size == 8; q++)
-        t1_put(e, "const pu64 t%u_%u = t1_gather64_u64(T1_MASK64(%s, %u), %s + 0x%llxull);\n", t, q, e->mask, q,
-               t1_piece(e, a, q), (unsigned long long)imm);
-    for (unsigned k = 0; k < e->np && w->size == 8; k++)
+    all.size = w->size;
+    all.wide = w->size == 8;
+    all.t = all.wide ? "u64" : "u32";
+    all.has_index = all.has_gather = false;
+    for (unsigned k = 0; k < e->np && !all.wide; k++)
+        t1_put(e, "const pu32 t%u_0_%u = %s;\n", t, k, t1_load_piece(e, &all, k));
+    for (unsigned q = 0; q < 2 * e->np && all.wide; q++)
+        t1_put(e, "const pu64 t%u_%u = %s;\n", t, q, t1_load_piece(e, &all, q));
+    for (unsigned k = 0; k < e->np && all.wide; k++)
         t1_put(e,
                "const pu32 t%u_0_%u = t1_join_u32(t1_trunc_u64(t%u_%u), t1_trunc_u64(t%u_%u)), "
                "t%u_1_%u = t1_join_u32(t1_high_u64(t%u_%u), t1_high_u64(t%u_%u));\n",
                t, k, t, 2 * k, t, 2 * k + 1, t, k, t, 2 * k, t, 2 * k + 1);
+    return true;
 }
 
-const char *t1_together(struct t1_emit *e, const struct t1_arg *a, int32_t address, uint64_t imm, unsigned *byte)
+/* Whether the access in work may be one of several, of lanes whose places do not follow one another. */
+static bool may_group(struct t1_emit *e, const struct t1_access *x, int32_t address, int32_t *root, struct part *self)
 {
-    struct part part[MOST];
-    const int64_t at = (int64_t)e->in->src[0].imm;
-    if (a->rep != T1_V || a->kind != T1_K_64 || e->guarded || e->watched || e->raced || address < 0 ||
-        !is_part(e, e->in, e->at, address))
+    const struct t1_arg *a = &x->address;
+    int64_t off;
+    if ((a->rep == T1_V ? x->shared && e->isa == T1_PLAIN : e->isa == T1_PLAIN || a->stride == 0) || x->local ||
+        e->guarded || e->watched || e->raced || address < 0)
+        return false;
+    *root = find_root(e->f, address, &off);
+    return is_part(e, e->at, *root, self);
+}
+
+static struct t1_together *add_group(struct t1_emit *e, const struct t1_together *w)
+{
+    struct t1_together *to = &e->together[e->ntogether++ % SLOTS];
+    *to = *w;
+    return to;
+}
+
+const char *t1_load_together(struct t1_emit *e, const struct t1_access *x, int32_t address, unsigned *byte)
+{
+    struct part part[MOST], self;
+    int32_t root;
+    if (!may_group(e, x, address, &root, &self))
         return NULL;
-    for (unsigned k = 0; k < sizeof e->together / sizeof *e->together; k++) {
-        const struct t1_together *w = &e->together[k];
-        const int64_t in = at - w->first;
-        if (w->words && w->address == address && e->at > w->from && e->at <= w->until && in >= 0 && in < w->size &&
-            in % 4 + ptx_type_size(e->in->type[0]) <= 4) {
-            *byte = (unsigned)in;
-            return w->words;
-        }
+    const struct t1_together *known = find_group(e, root, &self);
+    if (!known) {
+        struct t1_together w = {.root = root, .space = e->in->space, .from = e->at};
+        const unsigned n = find_parts(e, root, part);
+        if (!find_cover(e, x, part, n, false, &w) || !fetch(e, x, (unsigned)(self.at - w.first), &w))
+            return NULL;
+        known = add_group(e, &w);
     }
-    const unsigned n = find_parts(e, address, part);
-    for (unsigned size = 8; n > 1 && size >= 4; size -= 4)
-        for (unsigned k = 0; k < n; k++) {
-            struct t1_together w = {.address = address, .first = part[k].at, .size = size, .from = e->at};
-            const int64_t in = at - w.first;
-            if (in < 0 || in >= size || in % 4 + part[0].size > 4 || !covered(part, n, w.first, size, &w.until))
-                continue;
-            fetch(e, a, imm - (uint64_t)in, &w);
-            e->together[e->ntogether++ % (sizeof e->together / sizeof *e->together)] = w;
-            *byte = (unsigned)in;
-            return w.words;
-        }
-    return NULL;
+    *byte = (unsigned)(self.at - known->first);
+    return known->words;
+}
+
+bool t1_store_together(struct t1_emit *e, const struct t1_access *x, int32_t address)
+{
+    struct part part[MOST], self;
+    int32_t root;
+    if (!may_group(e, x, address, &root, &self))
+        return false;
+    struct t1_together *w = find_group(e, root, &self);
+    if (!w) {
+        struct t1_together all = {.root = root, .space = e->in->space, .from = e->at};
+        const unsigned n = find_parts(e, root, part);
+        if (e->together[e->ntogether % SLOTS].until > e->at || !find_cover(e, x, part, n, true, &all))
+            return false;
+        w = add_group(e, &all);
+    }
+    w->instr[(self.at - w->first) / 4] = e->at;
+    if (e->at < w->until)
+        return true;
+    struct t1_access all = *x;
+    struct t1_arg v[4];
+    const unsigned n = w->size / 4;
+    for (unsigned k = 0; k < n; k++)
+        v[k] = t1_source(e, &e->f->instr[w->instr[k]].src[1], e->f->instr_src[w->instr[k]][1], T1_K_32);
+    all.imm -= (uint64_t)(self.at - w->first);
+    t1_store_vector(e, &all, v, n);
+    return true;
 }
