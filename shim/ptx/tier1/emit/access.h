@@ -11,6 +11,7 @@ struct t1_access {
     bool has_gather; /* which instructions have */
     bool local;      /* the same offset in every lane's local memory */
     bool param;      /* of the kernel, at imm: */
+    int32_t value;   /* the address's; -1: a variable's */
     uint64_t imm;    /* of this element */
     struct t1_gather gather;
     unsigned size;     /* bytes of an element */
@@ -53,8 +54,10 @@ void t1_store_vector(struct t1_emit *e, const struct t1_access *x, const struct 
 
 /* together.c. Words that hold what the load in work and others behind it read, and its first byte in them; NULL: it
  * loads alone. Names _j_k: word j of piece k. */
-const char *t1_load_together(struct t1_emit *e, const struct t1_access *x, int32_t address, unsigned *byte);
+const char *t1_load_together(struct t1_emit *e, const struct t1_access *x, unsigned *byte);
+/* Whether the block has not prefetched yet what lies around that address. */
+bool t1_first_ahead(struct t1_emit *e, const struct t1_access *x);
 /* Whether the store in work is one of several, which the last of them does. */
-bool t1_store_together(struct t1_emit *e, const struct t1_access *x, int32_t address);
+bool t1_store_together(struct t1_emit *e, const struct t1_access *x);
 
 #endif

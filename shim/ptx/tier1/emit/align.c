@@ -132,7 +132,7 @@ void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gathe
             return;
         }
     }
-    if (imm % bytes == 0 && sum_of_multiples(e->f, value, bytes, 3))
+    if ((imm % bytes == 0 && sum_of_multiples(e->f, value, bytes, 3)) || tested(e, value, imm, low))
         return;
     /* All lanes first, in one go; then those that take part. */
     const char *width = a->kind == T1_K_64 ? "64" : "32";

@@ -185,6 +185,8 @@ struct t1_emit {
     uint32_t ntested;
     struct t1_together together[8];
     uint32_t ntogether;
+    int32_t ahead[8]; /* values whose surroundings the block has prefetched */
+    uint32_t nahead;
 };
 
 /* text.c */

@@ -463,7 +463,7 @@ static void block(struct t1_emit *e, uint32_t k)
     if (k)
         begin_values(e, k);
     size_t from = e->text.n;
-    e->ntested = 0;
+    e->ntested = e->nahead = 0;
     memset(e->together, 0, sizeof e->together);
     for (uint32_t p = 0; p < b->nphi; p++)
         if (e->value[b->phi[p].dst].used)

@@ -175,6 +175,28 @@ static const char *by_one_number(struct t1_emit *e, const struct t1_op *op, cons
                : NULL;
 }
 
+/* Source k is of four bytes below 128: bits were cut off. */
+static bool small_bytes(const struct t1_emit *e, unsigned k)
+{
+    const struct ptx_opnd *o = &e->in->src[k];
+    if (o->kind == PTX_O_REG) {
+        const int32_t instr = e->f->value[e->f->instr_src[e->at][k]].instr;
+        const struct ptx_instr *in = instr >= 0 ? &e->f->instr[instr] : NULL;
+        o = in && in->op == PTX_OP_AND && in->guard < 0 ? &in->src[1] : o;
+    }
+    return o->kind == PTX_O_IMM && !(o->imm & 0x80808080u);
+}
+
+/* A sum of products of bytes, one factor of which is small, the other signed; NULL: another operation. */
+static const char *of_small_bytes(struct t1_emit *e, const struct t1_op *op, const struct t1_arg *a, unsigned k)
+{
+    for (unsigned s = 0; s < 2 && op->op == LIR_DP4A; s++)
+        if (small_bytes(e, s) && (op->aux >> (1 - s) & 1 || small_bytes(e, 1 - s)))
+            return t1_str(e, "(t1_v_dp4a_small(%s, %s, %s))", t1_piece(e, &a[s], k), t1_piece(e, &a[1 - s], k),
+                          t1_piece(e, &a[2], k));
+    return NULL;
+}
+
 static void varying(struct t1_emit *e, const struct t1_op *op, unsigned d, int32_t value, const struct t1_arg *a)
 {
     if (!d && *op->once) {
@@ -191,6 +213,7 @@ static void varying(struct t1_emit *e, const struct t1_op *op, unsigned d, int32
     } else {
         for (unsigned k = 0; k < e->np; k++) {
             const char *one = by_one_number(e, op, a, k);
+            one = one ? one : of_small_bytes(e, op, a, k);
             const char *x = one         ? one
                             : !op->wide ? piece_of(e, op, d, a, k)
                                         : t1_str(e, "t1_join_u32(%s, %s)", piece_of(e, op, d, a, 2 * k),
@@ -380,11 +403,9 @@ static void unpack(struct t1_emit *e)
             for (unsigned p = 0; p < e->np; p++) {
                 const char *x;
                 if (size == 8 && low < 32)
-                    x = t1_str(e, "t1_join_u32(t1_trunc_u64(%s), t1_trunc_u64(%s))", t1_piece(e, &a, 2 * p),
-                               t1_piece(e, &a, 2 * p + 1));
+                    x = t1_str(e, "t1_lows_u64(%s, %s)", t1_piece(e, &a, 2 * p), t1_piece(e, &a, 2 * p + 1));
                 else if (size == 8)
-                    x = t1_str(e, "t1_join_u32(t1_high_u64(%s), t1_high_u64(%s))", t1_piece(e, &a, 2 * p),
-                               t1_piece(e, &a, 2 * p + 1));
+                    x = t1_str(e, "t1_highs_u64(%s, %s)", t1_piece(e, &a, 2 * p), t1_piece(e, &a, 2 * p + 1));
                 else
                     x = t1_piece(e, &a, p);
                 t1_def_piece(e, v, p, cut(e, x, in_word, bits));

@@ -398,6 +398,7 @@ static void access(struct t1_emit *e, bool is_store)
     bool ordered = in->sem != PTX_WEAK;
     if (ordered)
         t1_race_refuse(e, "ordered accesses");
+    x.value = o->reg >= 0 ? e->f->instr_src[e->at][0] : -1;
     x.address = t1_address(e, o, e->f->instr_src[e->at][0], &x.shared, &x.imm);
     x.has_index = x.address.rep == T1_V && x.address.kind == T1_K_64 && o->reg >= 0 && !t1_of_cluster(in) &&
                   t1_gather_form(e->f, e->f->instr_src[e->at][0], e->block, &x.gather);
@@ -438,12 +439,12 @@ static void access(struct t1_emit *e, bool is_store)
         x.t = type_name(e, in, is_store, &data[0]);
         const bool one = !ordered && !local && !parameter && n == 1;
         if (!is_store && one && o->reg >= 0)
-            x.words = t1_factor(e, &x, e->f->instr_src[e->at][0]);
+            x.words = t1_factor(e, &x, x.value);
         if (!is_store && one && !x.words)
-            x.words = t1_load_together(e, &x, e->f->instr_src[e->at][0], &x.byte);
+            x.words = t1_load_together(e, &x, &x.byte);
         const bool whole = n > 1 && !ordered && (x.address.rep == T1_V || x.address.stride || x.local);
         if (is_store) {
-            const bool done = one && t1_store_together(e, &x, e->f->instr_src[e->at][0]);
+            const bool done = one && t1_store_together(e, &x);
             if (whole)
                 t1_store_vector(e, &x, v, n);
             for (unsigned k = 0; !whole && !done && k < n; k++, x.imm += x.size)

@@ -331,7 +331,7 @@ void t1_serial_loop(struct t1_emit *e, uint32_t k)
     struct kept *kept = t1_alloc(e, n + 1, sizeof *kept);
     struct ptx_text inner = {0};
     e->block = k;
-    e->ntested = 0;
+    e->ntested = e->nahead = 0;
     memset(e->together, 0, sizeof e->together);
     t1_put(e, "B%u:;\nif (!p%u) goto S%u;\n{ const uint32_t m = p%u; p%u = 0;\n", k, k, k, k, k);
     for (uint32_t i = 0; i < n; i++)

@@ -113,7 +113,7 @@ static bool fetch(struct t1_emit *e, const struct t1_access *x, unsigned in, str
 {
     struct t1_access all = *x;
     all.imm -= in;
-    if (!x->shared && x->address.rep == T1_V)
+    if (x->address.rep == T1_V && t1_first_ahead(e, x))
         t1_put(e, "t1_ahead_of(%s, %s, %u);\n", t1_piece(e, &x->address, 0), t1_piece(e, &x->address, 2 * e->np - 1),
                w->size);
     if (w->size == 16) {
@@ -133,22 +133,33 @@ static bool fetch(struct t1_emit *e, const struct t1_access *x, unsigned in, str
     for (unsigned q = 0; q < 2 * e->np && all.wide; q++)
         t1_put(e, "const pu64 t%u_%u = %s;\n", t, q, t1_load_piece(e, &all, q));
     for (unsigned k = 0; k < e->np && all.wide; k++)
-        t1_put(e,
-               "const pu32 t%u_0_%u = t1_join_u32(t1_trunc_u64(t%u_%u), t1_trunc_u64(t%u_%u)), "
-               "t%u_1_%u = t1_join_u32(t1_high_u64(t%u_%u), t1_high_u64(t%u_%u));\n",
-               t, k, t, 2 * k, t, 2 * k + 1, t, k, t, 2 * k, t, 2 * k + 1);
+        t1_put(e, "const pu32 t%u_0_%u = t1_lows_u64(t%u_%u, t%u_%u), t%u_1_%u = t1_highs_u64(t%u_%u, t%u_%u);\n", t, k,
+               t, 2 * k, t, 2 * k + 1, t, k, t, 2 * k, t, 2 * k + 1);
+    return true;
+}
+
+bool t1_first_ahead(struct t1_emit *e, const struct t1_access *x)
+{
+    int64_t off;
+    const int32_t root = find_root(e->f, x->value, &off);
+    for (uint32_t k = 0; k < e->nahead; k++)
+        if (e->ahead[k] == root)
+            return false;
+    if (x->shared || x->local || root < 0 || e->nahead == sizeof e->ahead / sizeof *e->ahead)
+        return false;
+    e->ahead[e->nahead++] = root;
     return true;
 }
 
 /* Whether the access in work may be one of several, of lanes whose places do not follow one another. */
-static bool may_group(struct t1_emit *e, const struct t1_access *x, int32_t address, int32_t *root, struct part *self)
+static bool may_group(struct t1_emit *e, const struct t1_access *x, int32_t *root, struct part *self)
 {
     const struct t1_arg *a = &x->address;
     int64_t off;
     if ((a->rep == T1_V ? x->shared && e->isa == T1_PLAIN : e->isa == T1_PLAIN || a->stride == 0) || x->local ||
-        e->guarded || e->watched || e->raced || address < 0)
+        e->guarded || e->watched || e->raced || x->value < 0)
         return false;
-    *root = find_root(e->f, address, &off);
+    *root = find_root(e->f, x->value, &off);
     return is_part(e, e->at, *root, self);
 }
 
@@ -159,11 +170,11 @@ static struct t1_together *add_group(struct t1_emit *e, const struct t1_together
     return to;
 }
 
-const char *t1_load_together(struct t1_emit *e, const struct t1_access *x, int32_t address, unsigned *byte)
+const char *t1_load_together(struct t1_emit *e, const struct t1_access *x, unsigned *byte)
 {
     struct part part[MOST], self;
     int32_t root;
-    if (!may_group(e, x, address, &root, &self))
+    if (!may_group(e, x, &root, &self))
         return NULL;
     const struct t1_together *known = find_group(e, root, &self);
     if (!known) {
@@ -177,11 +188,11 @@ const char *t1_load_together(struct t1_emit *e, const struct t1_access *x, int32
     return known->words;
 }
 
-bool t1_store_together(struct t1_emit *e, const struct t1_access *x, int32_t address)
+bool t1_store_together(struct t1_emit *e, const struct t1_access *x)
 {
     struct part part[MOST], self;
     int32_t root;
-    if (!may_group(e, x, address, &root, &self))
+    if (!may_group(e, x, &root, &self))
         return false;
     struct t1_together *w = find_group(e, root, &self);
     if (!w) {

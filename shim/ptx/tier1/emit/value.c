@@ -282,7 +282,7 @@ const char *t1_piece(struct t1_emit *e, const struct t1_arg *a, unsigned k)
     unsigned n = wide ? 2 * e->np : e->np, h = t1_group(e, n, k);
     if (a->rep == T1_V) {
         if (a->narrowed)
-            return t1_str(e, "t1_join_u32(t1_trunc_u64(%s_%u), t1_trunc_u64(%s_%u))", a->v, 2 * k, a->v, 2 * k + 1);
+            return t1_str(e, "t1_lows_u64(%s_%u, %s_%u)", a->v, 2 * k, a->v, 2 * k + 1);
         return t1_str(e, "%s_%u", a->v, k);
     }
     const char *s = a->rep == T1_G ? a->s[h] : a->s[0];

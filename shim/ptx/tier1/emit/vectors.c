@@ -2,7 +2,7 @@
  * each lane's at once. Elements are cut out of words and put together to them. */
 #include "ptx/tier1/emit/access.h"
 
-enum { MOST = 4 };
+enum { MOST = 4, MOST_AHEAD = 1024 };
 
 /* The words that narrow elements make, or one half of a word. */
 static struct t1_access as_words(const struct t1_access *x, unsigned n, unsigned *words)
@@ -53,6 +53,14 @@ static bool walks(const struct t1_emit *e, const struct t1_access *x, unsigned n
     return e->isa == T1_AVX512 && x->address.rep == T1_U && !x->local && (n == 4 || x->wide);
 }
 
+/* What the next warp moves by such a way, if it is no more than a page's part. */
+static void walk_ahead(struct t1_emit *e, const struct t1_access *x, const char *start, bool store)
+{
+    const int64_t bytes = 32 * x->address.stride;
+    if (bytes > 0 && bytes <= MOST_AHEAD && t1_first_ahead(e, x))
+        t1_put(e, "t1_walk_ahead(%s + %lld, %lld, %d);\n", start, (long long)bytes, (long long)bytes, store);
+}
+
 /* Declares the lanes' pointers, `p`. */
 static void point(struct t1_emit *e, const struct t1_access *x, bool load)
 {
@@ -84,12 +92,15 @@ const char *t1_load_vector(struct t1_emit *e, const struct t1_access *x, unsigne
     const unsigned r = e->temps++;
     const char *const row = follow_one_another(e, &w, words);
     unsigned whole = 0;
+    const bool walk = !row && walks(e, &w, words);
     t1_put(e, "%s t%u[%u];\n", type, r, words * pieces);
+    if (walk)
+        walk_ahead(e, &w, row_of(e, &w, &whole), false);
     if (row && e->isa == T1_AVX2)
         t1_put(e, "if (T1_LIKELY(%s)) t1_row_get%u(t%u, %s);\nelse ", row, words, r, row_of(e, &w, &whole));
     else if (row)
         t1_put(e, "if (T1_UNLIKELY(!(%s))) ", row);
-    else if (walks(e, &w, words))
+    else if (walk)
         t1_put(e, "if (T1_LIKELY(!~%s)) t1_walk_get%u_%s(t%u, %s, %lld);\nelse ", e->mask, words, w.t, r,
                row_of(e, &w, &whole), (long long)w.address.stride);
     t1_put(e, "{\n");
@@ -163,6 +174,7 @@ void t1_store_vector(struct t1_emit *e, const struct t1_access *x, const struct 
     if (row && e->isa == T1_AVX2)
         t1_put(e, "if (T1_LIKELY(%s)) t1_row_put%u(%s, r);\nelse ", row, words, row_of(e, &w, &whole));
     if (!row && walks(e, &w, words)) {
+        walk_ahead(e, &w, row_of(e, &w, &whole), true);
         t1_put(e, "t1_walk_put%u_%s(%s, %lld, r, %s);\n}\n", words, w.t, row_of(e, &w, &whole),
                (long long)w.address.stride, e->mask);
         return;

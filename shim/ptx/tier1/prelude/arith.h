@@ -459,6 +459,20 @@ T1_VECTOR(int16_t, t1_shorts, T1_BYTES)
     { \
         return c + T1_HALF_##S(a, 0) * T1_BYTE_##R(b, 0) + T1_HALF_##S(a, 1) * T1_BYTE_##R(b, 1); \
     }
+/* Bytes of a are below 128, so that no sum of two products leaves 16 bits. */
+#if T1_ISA == 2 && defined(__clang__)
+#define t1_v_madd_bytes(a, b) ((pu32)__builtin_ia32_pmaddubsw512((t1_chars)(a), (t1_chars)(b)))
+#elif T1_ISA == 2
+#define t1_v_madd_bytes(a, b) \
+    ((pu32)__builtin_ia32_pmaddubsw512_mask((t1_chars)(a), (t1_chars)(b), (t1_h32){0}, (uint32_t)-1))
+#elif T1_ISA == 1
+#define t1_v_madd_bytes(a, b) ((pu32)__builtin_ia32_pmaddubsw256((t1_chars)(a), (t1_chars)(b)))
+#endif
+#if T1_ISA
+#define t1_v_dp4a_small(a, b, c) ((c) + t1_v_madd(t1_v_madd_bytes(a, b), t1_splat_u32(0x00010001u)))
+#else
+#define t1_v_dp4a_small(a, b, c) t1_v_dp4a_us(a, b, c)
+#endif
 #define T1_HALF_u(x, n) ((n) ? (x) >> 16 : (x)&0xffff)
 #define T1_HALF_s(x, n) ((pu32)((n) ? (ps32)(x) >> 16 : (ps32)(x) << 16 >> 16))
 #define T1_BYTE_u(x, n) ((x) >> (8 * (n)) & 255)

@@ -147,6 +147,8 @@ T1_INLINE void t1_prefetch(const char *p, int bytes)
  * alone from barrier to barrier, so its own loads are far apart and the CPU's prefetcher sees no
  * stream. */
 T1_INLINE void t1_ahead(const void *p, int bytes) { t1_prefetch((const char *)p + bytes, bytes); }
+#define t1_walk_ahead(p, bytes, store) \
+    _Pragma("GCC unroll 1") for (int k_ = 0; k_ < (bytes); k_ += 64) __builtin_prefetch((const char *)(p) + k_, store)
 /* The same of lanes that gather, if what the first and the last read lies close together. */
 #define t1_ahead_of(first, last, bytes) t1_ahead_of_((first)[0], (last)[T1_H - 1] + (bytes))
 T1_INLINE void t1_ahead_of_(uint64_t from, uint64_t to)

@@ -14,6 +14,9 @@ T1_INLINE pu32 t1_perm2(pu32 a, pu32 b, pu32 idx)
 {
     return T1_PERMUTE(pu32, t1_i16, __builtin_ia32_vpermi2vard512, a, b, idx);
 }
+/* Lower and upper words of two pieces. */
+T1_INLINE pu32 t1_lows_u64(pu64 a, pu64 b) { return t1_perm2((pu32)a, (pu32)b, T1_LANE32 * 2); }
+T1_INLINE pu32 t1_highs_u64(pu64 a, pu64 b) { return t1_perm2((pu32)a, (pu32)b, T1_LANE32 * 2 + 1); }
 T1_INLINE pu64 t1_perm2_64(pu64 a, pu64 b, pu64 idx)
 {
     return T1_PERMUTE(pu64, t1_q8, __builtin_ia32_vpermi2varq512, a, b, idx);
@@ -79,6 +82,8 @@ T1_INLINE void t1_row4_put_u32(uint8_t *p, uint32_t j, pu32 x, pu32 y, pu32 z, p
     t1_row2_put_u64(p, 1, (pu64)t1_perm2(x, y, T1_ZIP(1)), (pu64)t1_perm2(z, w, T1_ZIP(1)));
 }
 #else
+#define t1_lows_u64(a, b) t1_join_u32(t1_trunc_u64(a), t1_trunc_u64(b))
+#define t1_highs_u64(a, b) t1_join_u32(t1_high_u64(a), t1_high_u64(b))
 #define t1_strided8_put_u32(bits, p, v) t1_scatter_u32(bits, p, t1_ramp_u32(0u, 8, 0), v, 1)
 #define t1_strided16_put_u32(bits, p, v) t1_scatter_u32(bits, p, t1_ramp_u32(0u, 16, 0), v, 1)
 #define t1_strided8_u32(bits, p) t1_gather_u32(bits, p, t1_ramp_u32(0u, 8, 0), 1)
