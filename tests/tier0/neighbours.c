@@ -110,7 +110,7 @@ static unsigned strides(unsigned *n)
  * must be as if it did not. */
 enum { WORDS = 12, ACCESSES = 28 };
 struct access {
-    unsigned word;
+    unsigned word, width; /* words of a vector, 1, 2 or 4 */
     bool store, guard;
 };
 
@@ -123,36 +123,46 @@ static bool words_kernel(unsigned seed)
     srand(seed * 977 + 5);
     const bool shared = seed % 2, own = seed % 3, upwards = seed % 5 == 0;
     const char *const space = shared ? "shared" : "global", *const base = shared ? "%r40" : "%rd10";
-    const unsigned words = 1 + (unsigned)rand() % WORDS, off = seed % 4 == 0 ? 8 : 0, bits = shared ? 32 : 64;
+    const unsigned words = seed % 3 == 1 ? 8 : 1 + (unsigned)rand() % WORDS, off = seed % 4 == 0 ? 8 : 0,
+                   bits = shared ? 32 : 64;
     n += (unsigned)snprintf(
         text, sizeof text,
         "%s.shared .align 16 .b8 memory[%u];\n%sand.b32 %%r2, %%r1, %u; setp.ne.u32 %%p1, %%r2, 0;\n"
-        "@%%p1 bra E; mul.lo.u32 %%r3, %%r1, %u; rem.u32 %%r3, %%r3, 61;\n"
+        "@%%p1 bra E; mul.lo.u32 %%r3, %%r1, %u; %s\n"
         "mul.lo.u32 %%r3, %%r3, %u; mul.wide.u32 %%rd5, %%r3, 4; add.s64 %%rd10, %%rd31, %%rd5;\n"
         "mov.u32 %%r40, memory; mad.lo.u32 %%r40, %%r3, 4, %%r40; mov.u32 %%r10, 1;\n"
         "and.b32 %%r4, %%r1, 1; setp.ne.u32 %%p2, %%r4, 0;\n",
-        HEAD, 61 * WORDS * 4, ENTRY("k"), off, own ? 1 : 7, words);
+        HEAD, 61 * WORDS * 4, ENTRY("k"), off, own ? 1 : 7, own ? "" : "rem.u32 %r3, %r3, 61;", words);
     for (unsigned k = 0; k < words && shared; k++)
         n += (unsigned)snprintf(text + n, sizeof text - n,
                                 "ld.global.u32 %%r5, [%%rd10+%u]; st.shared.u32 [%%r40+%u], %%r5;\n", 4 * k, 4 * k);
     for (unsigned k = 0; k < ACCESSES; k++) {
-        a[k] = (struct access){upwards ? k / 2 % words : (unsigned)rand() % words, k / words % 2, rand() % 9 == 0};
-        const unsigned add = (unsigned)rand() % 3 * 4; /* of it, by instructions */
-        const char *address = base, *const guard = a[k].guard ? "@%p2 " : "",
-                   *const order = rand() % 11 ? "" : ".volatile";
+        static const char *const vectors[] = {"u32", "v2.u32", "", "v4.u32"};
+        static const char *const from[] = {"%r10", "{%r10, %r12}", "", "{%r10, %r12, %r13, %r14}"};
+        static const char *const to[] = {"%r11", "{%r11, %r12}", "", "{%r11, %r12, %r13, %r14}"};
+        a[k] = (struct access){upwards ? k / 2 % words : (unsigned)rand() % words, 1u << rand() % 3, k / words % 2,
+                               rand() % 9 == 0};
+        a[k].width = words % a[k].width ? 1 : a[k].width;
+        a[k].word -= a[k].word % a[k].width;
+        const unsigned add = (unsigned)rand() % 3 * 4, which = a[k].width - 1; /* of it, by instructions */
+        const char *address = base, *const guard = a[k].guard ? "@%p2 " : "";
+        const char *const order = rand() % 11 ? "" : ".volatile";
         for (unsigned i = 0; i < add; i += 4, address = shared ? "%r41" : "%rd11")
             n += (unsigned)snprintf(text + n, sizeof text - n, "add.s%u %s, %s, 4;\n", bits, shared ? "%r41" : "%rd11",
                                     address);
         const int at = 4 * (int)a[k].word - (int)add;
         if (a[k].store)
             n += (unsigned)snprintf(text + n, sizeof text - n,
-                                    "mul.lo.u32 %%r10, %%r10, 5;\n%sst%s.%s.u32 [%s+%d], %%r10;\n", guard, order, space,
-                                    address, at);
+                                    "mul.lo.u32 %%r10, %%r10, 5; add.u32 %%r12, %%r10, 1; add.u32 %%r13, %%r10, 2;\n"
+                                    "add.u32 %%r14, %%r10, 3;\n%sst%s.%s.%s [%s+%d], %s;\n",
+                                    guard, order, space, vectors[which], address, at, from[which]);
         else
             n += (unsigned)snprintf(text + n, sizeof text - n,
-                                    "mov.u32 %%r11, 77;\n%sld%s.%s.u32 %%r11, [%s+%d];\nmad.lo.u32 %%r10, %%r10, 31, "
-                                    "%%r11;\n",
-                                    guard, order, space, address, at);
+                                    "mov.u32 %%r11, 77; mov.u32 %%r12, 77; mov.u32 %%r13, 77; mov.u32 %%r14, 77;\n"
+                                    "%sld%s.%s.%s %s, [%s+%d];\n",
+                                    guard, order, space, vectors[which], to[which], address, at);
+        for (unsigned i = 0; i < a[k].width && !a[k].store; i++)
+            n += (unsigned)snprintf(text + n, sizeof text - n, "mad.lo.u32 %%r10, %%r10, 31, %%r%u;\n", 11 + i);
     }
     for (unsigned k = 0; k < words && shared; k++)
         n += (unsigned)snprintf(text + n, sizeof text - n,
@@ -169,10 +179,11 @@ static bool words_kernel(unsigned seed)
             const bool on = !a[k].guard || i & 1;
             if (a[k].store) {
                 sum *= 5;
-                if (on)
-                    w[a[k].word] = sum;
+                for (unsigned v = 0; v < a[k].width && on; v++)
+                    w[a[k].word + v] = sum + v;
             } else {
-                sum = sum * 31 + (on ? w[a[k].word] : 77);
+                for (unsigned v = 0; v < a[k].width; v++)
+                    sum = sum * 31 + (on ? w[a[k].word + v] : 77);
             }
         }
         if (out[i] != (i & off ? 0xeeeeeeee : sum))

@@ -320,6 +320,16 @@ static const char structures[] = STRUCTURES("");
 static const char volatiles[] = STRUCTURES(".volatile");
 static uint32_t structures_want(uint32_t i) { return (i % 64 * 9 + i / 64 * 3 + 7) * 3 + i; }
 
+/* Eight words a lane, by fours, halves exchanged; lanes are so many bytes apart. */
+#define EIGHT_WORDS(step) \
+    KERNEL("mul.wide.u32 %rd5, %r1, " step "; mul.lo.u32 %r2, %r50, %r51; mul.wide.u32 %rd8, %r2, " step ";\n" \
+           "add.s64 %rd5, %rd5, %rd8; add.s64 %rd6, %rd31, %rd5; add.s64 %rd7, %rd30, %rd5;\n" \
+           "ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd6]; ld.global.v4.u32 {%r6, %r7, %r8, %r9}, [%rd6+16];\n" \
+           "st.global.v4.u32 [%rd7+16], {%r2, %r3, %r4, %r5}; st.global.v4.u32 [%rd7], {%r6, %r7, %r8, %r9};\n")
+static const char eight_words[] = EIGHT_WORDS("32"), eight_apart[] = EIGHT_WORDS("48");
+static uint32_t eight_words_want(uint32_t i) { return in[i ^ 4]; }
+static uint32_t eight_apart_want(uint32_t i) { return i % 12 < 8 ? in[i / 12 * 12 + (i % 12 ^ 4)] : 0xeeeeeeee; }
+
 static uint32_t tiles_want(uint32_t i) { return in[i] + in[i + 128] + in[i + 256] + in[i + 384]; }
 
 static void shared_memory(void)
@@ -350,6 +360,12 @@ static void shared_memory(void)
     if (t1t_isa != T1_PLAIN) {
         chosen(structures, T1_SHAPE_LINEAR, "get4_u32(");
         chosen(structures, T1_SHAPE_LINEAR, "put4_u32(");
+    }
+    expect("eight words", eight_words, 2, 64, eight_words_want);
+    expect("eight words, apart", eight_apart, 2, 64, eight_apart_want);
+    if (t1t_isa == T1_AVX512) {
+        chosen(eight_words, T1_SHAPE_LINEAR, "t1_rows_get8(");
+        chosen(eight_words, T1_SHAPE_LINEAR, "t1_rows_put8(");
     }
     check(!has(volatiles, T1_SHAPE_LINEAR, "t4_u32("), "volatile words move alone");
     expect("tiles", tiles, 2, 64, tiles_want);

@@ -51,6 +51,9 @@ const char *t1_factor(struct t1_emit *e, const struct t1_access *x, int32_t addr
  * each is an access of its own. */
 const char *t1_load_vector(struct t1_emit *e, const struct t1_access *x, unsigned n, unsigned used);
 void t1_store_vector(struct t1_emit *e, const struct t1_access *x, const struct t1_arg *v, unsigned n);
+/* The same of eight words a lane, which follow one another (AVX-512). */
+const char *t1_load_rows(struct t1_emit *e, const struct t1_access *x);
+void t1_store_rows(struct t1_emit *e, const struct t1_access *x, const struct t1_arg *v);
 
 /* together.c. Words that hold what the load in work and others behind it read, and its first byte in them; NULL: it
  * loads alone. Names _j_k: word j of piece k. */

@@ -103,13 +103,16 @@ struct t1_var_place { /* shared variables; .param variables of functions */
     uint32_t offset;
 };
 
+struct t1_word { /* of what an instruction stores */
+    uint32_t instr, element;
+};
 struct t1_together { /* bytes of each lane that move at once, for the loads or stores `from` to `until` */
     int32_t root;    /* the value that they lie `first` behind */
     unsigned space, size;
     int64_t first;
     uint32_t from, until;
-    const char *words; /* of loads */
-    uint32_t instr[4]; /* of stores, which wait for the last of them, by word */
+    const char *words;        /* of loads */
+    struct t1_word source[8]; /* of stores, which wait for the last of them, by word */
 };
 
 struct t1_emit {

@@ -437,20 +437,20 @@ static void access(struct t1_emit *e, bool is_store)
             v[k] = t1_source(e, &data[k], value[k], x.size == 8 ? T1_K_64 : T1_K_32);
         x.wide = x.size == 8;
         x.t = type_name(e, in, is_store, &data[0]);
-        const bool one = !ordered && !local && !parameter && n == 1;
-        if (!is_store && one && o->reg >= 0)
+        const bool groups = !ordered && !local && !parameter;
+        if (!is_store && groups && n == 1 && o->reg >= 0)
             x.words = t1_factor(e, &x, x.value);
-        if (!is_store && one && !x.words)
+        if (!is_store && groups && !x.words)
             x.words = t1_load_together(e, &x, &x.byte);
         const bool whole = n > 1 && !ordered && (x.address.rep == T1_V || x.address.stride || x.local);
         if (is_store) {
-            const bool done = one && t1_store_together(e, &x);
-            if (whole)
+            const bool done = groups && t1_store_together(e, &x);
+            if (whole && !done)
                 t1_store_vector(e, &x, v, n);
             for (unsigned k = 0; !whole && !done && k < n; k++, x.imm += x.size)
                 t1_store_element(e, &x, &v[k]);
         } else {
-            if (whole)
+            if (whole && !x.words)
                 x.words = t1_load_vector(e, &x, n, used_ones(e, data, value, n));
             for (unsigned k = 0; k < n; k++, x.imm += x.size, x.byte += x.size) {
                 x.t = type_name(e, in, is_store, &data[k]);

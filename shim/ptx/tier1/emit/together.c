@@ -29,27 +29,35 @@ static int32_t find_root(const struct ptx_func *f, int32_t address, int64_t *off
     return address;
 }
 
+/* An access at that value and a constant, of elements of up to a word. */
 static bool is_part(const struct t1_emit *e, uint32_t i, int32_t root, struct part *part)
 {
     const struct ptx_instr *in = &e->f->instr[i];
-    const struct ptx_opnd *o = &in->src[0];
     const bool store = in->op == PTX_OP_ST;
+    const struct ptx_opnd *o = &in->src[0], *data = store ? &in->src[1] : &in->dst[0];
+    const unsigned size = ptx_type_size(in->type[0]);
     int64_t off;
     if (in->op != e->in->op || in->sem != PTX_WEAK || in->guard >= 0 || in->space != e->in->space ||
         t1_of_cluster(in) || o->kind != PTX_O_ADDR || o->reg < 0 || o->sym >= 0 ||
-        (store ? in->src[1] : in->dst[0]).kind == PTX_O_VEC || find_root(e->f, e->f->instr_src[i][0], &off) != root)
+        find_root(e->f, e->f->instr_src[i][0], &off) != root)
         return false;
-    *part = (struct part){off + (int64_t)o->imm, ptx_type_size(in->type[0]), i};
-    return store ? part->size == 4 : part->size <= 4 && in->dst[0].kind == PTX_O_REG;
+    *part = (struct part){off + (int64_t)o->imm, data->kind == PTX_O_VEC ? size * data->n : size, i};
+    return store ? size == 4 : size <= 4 && (data->kind == PTX_O_REG || data->kind == PTX_O_VEC);
+}
+
+/* Whether it lies in those bytes, and not across two words. */
+static bool is_within(const struct part *p, const struct t1_together *w)
+{
+    const int64_t in = p->at - w->first;
+    return in >= 0 && in + p->size <= w->size && (p->size < 4 ? in % 4 + p->size <= 4 : in % 4 == 0);
 }
 
 static struct t1_together *find_group(struct t1_emit *e, int32_t root, const struct part *p)
 {
     for (unsigned k = 0; k < SLOTS; k++) {
         struct t1_together *w = &e->together[k];
-        const int64_t in = p->at - w->first;
         if (w->size && w->root == root && w->space == e->in->space && p->instr >= w->from && p->instr <= w->until &&
-            in >= 0 && in < w->size && in % 4 + p->size <= 4)
+            is_within(p, w))
             return w;
     }
     return NULL;
@@ -80,30 +88,31 @@ static unsigned find_parts(struct t1_emit *e, int32_t root, struct part *part)
  * stores to a word the later one's value stays, as then. */
 static bool covered(const struct part *part, unsigned n, struct t1_together *w)
 {
-    unsigned bytes = 0, found = 0;
+    uint64_t bytes = 0;
+    unsigned found = 0;
     w->until = 0;
     for (unsigned k = 0; k < n; k++) {
-        const int64_t at = part[k].at - w->first;
-        if (at < 0 || at >= w->size || at % 4 + part[k].size > 4)
+        if (!is_within(&part[k], w))
             continue;
-        bytes |= ((1u << part[k].size) - 1) << at;
+        bytes |= ((1ull << part[k].size) - 1) << (part[k].at - w->first);
         found++;
         w->until = part[k].instr > w->until ? part[k].instr : w->until;
     }
-    return found > 1 && bytes == (1u << w->size) - 1;
+    return found > 1 && bytes == (1ull << w->size) - 1;
 }
 
-/* The largest group that the access in work is one of. Lanes a fixed step apart must not share bytes of it. */
+/* The largest group that the access in work is one of. Lanes a fixed step apart must not share bytes of it; 32 bytes
+ * move at once if those of all lanes follow one another. */
 static bool find_cover(const struct t1_emit *e, const struct t1_access *x, const struct part *part, unsigned n,
                        bool store, struct t1_together *w)
 {
     const int64_t stride = x->address.rep == T1_V ? 16 : x->address.stride < 0 ? -x->address.stride : x->address.stride;
+    const bool rows = x->address.rep == T1_U && x->address.stride == 32 && e->isa == T1_AVX512;
     const unsigned least = t1_in_structures(x) ? 16 : store ? 8 : 4;
-    for (w->size = e->isa == T1_PLAIN ? 8 : 16; n > 1 && w->size >= least; w->size /= 2)
+    for (w->size = rows ? 32 : e->isa == T1_PLAIN ? 8 : 16; n > 1 && w->size >= least; w->size /= 2)
         for (unsigned k = 0; k < n; k++) {
             w->first = part[k].at;
-            const int64_t in = part[0].at - w->first;
-            if (in >= 0 && in < w->size && in % 4 + part[0].size <= 4 && stride >= w->size && covered(part, n, w))
+            if (is_within(&part[0], w) && stride >= w->size && covered(part, n, w))
                 return true;
         }
     return false;
@@ -116,10 +125,10 @@ static bool fetch(struct t1_emit *e, const struct t1_access *x, unsigned in, str
     if (x->address.rep == T1_V && t1_first_ahead(e, x))
         t1_put(e, "t1_ahead_of(%s, %s, %u);\n", t1_piece(e, &x->address, 0), t1_piece(e, &x->address, 2 * e->np - 1),
                w->size);
-    if (w->size == 16) {
+    if (w->size >= 16) {
         all.size = 4;
         all.t = "u32";
-        w->words = t1_load_vector(e, &all, 4, 15);
+        w->words = w->size == 32 ? t1_load_rows(e, &all) : t1_load_vector(e, &all, 4, 15);
         return w->words;
     }
     const unsigned t = e->temps++;
@@ -188,6 +197,14 @@ const char *t1_load_together(struct t1_emit *e, const struct t1_access *x, unsig
     return known->words;
 }
 
+static struct t1_arg stored_word(struct t1_emit *e, struct t1_word from)
+{
+    const struct ptx_opnd *o = &e->f->instr[from.instr].src[1];
+    if (o->kind != PTX_O_VEC)
+        return t1_source(e, o, e->f->instr_src[from.instr][1], T1_K_32);
+    return t1_source(e, &e->f->opnd[o->first + from.element], e->f->opnd_value[o->first + from.element], T1_K_32);
+}
+
 bool t1_store_together(struct t1_emit *e, const struct t1_access *x)
 {
     struct part part[MOST], self;
@@ -202,15 +219,19 @@ bool t1_store_together(struct t1_emit *e, const struct t1_access *x)
             return false;
         w = add_group(e, &all);
     }
-    w->instr[(self.at - w->first) / 4] = e->at;
+    for (unsigned k = 0; k < self.size / 4; k++)
+        w->source[(self.at - w->first) / 4 + k] = (struct t1_word){e->at, k};
     if (e->at < w->until)
         return true;
     struct t1_access all = *x;
-    struct t1_arg v[4];
+    struct t1_arg v[8];
     const unsigned n = w->size / 4;
     for (unsigned k = 0; k < n; k++)
-        v[k] = t1_source(e, &e->f->instr[w->instr[k]].src[1], e->f->instr_src[w->instr[k]][1], T1_K_32);
+        v[k] = stored_word(e, w->source[k]);
     all.imm -= (uint64_t)(self.at - w->first);
-    t1_store_vector(e, &all, v, n);
+    if (n == 8)
+        t1_store_rows(e, &all, v);
+    else
+        t1_store_vector(e, &all, v, n);
     return true;
 }

@@ -183,3 +183,45 @@ void t1_store_vector(struct t1_emit *e, const struct t1_access *x, const struct 
     point(e, &w, false);
     t1_put(e, "t1_put%u_%s((uint8_t *const *)p, r, %s);\n}\n}\n", words, w.t, e->mask);
 }
+
+/* The other way of lanes' eight words: four and four, wherever they lie. */
+static void by_fours(struct t1_emit *e, const struct t1_access *x, unsigned r, bool load)
+{
+    struct t1_access four = *x;
+    for (unsigned k = 0; k < 2; k++, four.imm += 16) {
+        t1_put(e, "{\n");
+        point(e, &four, load);
+        if (load)
+            t1_put(e, "t1_get4_u32(t%u + %u, (const uint8_t *const *)p);\n}\n", r, 8 * k);
+        else
+            t1_put(e, "t1_put4_u32((uint8_t *const *)p, t%u + %u, %s);\n}\n", r, 8 * k, e->mask);
+    }
+}
+
+const char *t1_load_rows(struct t1_emit *e, const struct t1_access *x)
+{
+    const unsigned t = e->temps++, r = e->temps++;
+    unsigned whole = 0;
+    const char *start = row_of(e, x, &whole);
+    walk_ahead(e, x, start, false);
+    t1_put(e, "pu32 t%u[16];\nif (T1_LIKELY(!~%s)) t1_rows_get8(t%u, %s);\nelse {\n", r, e->mask, r, start);
+    by_fours(e, x, r, true);
+    t1_put(e, "}\n");
+    for (unsigned k = 0; k < 16; k++)
+        t1_put(e, "const pu32 t%u_%u_%u = t%u[%u];\n", t, k / 2, k % 2, r, k);
+    return t1_str(e, "t%u", t);
+}
+
+void t1_store_rows(struct t1_emit *e, const struct t1_access *x, const struct t1_arg *v)
+{
+    const unsigned r = e->temps++;
+    unsigned whole = 0;
+    const char *start = row_of(e, x, &whole);
+    walk_ahead(e, x, start, true);
+    t1_put(e, "{\nconst pu32 t%u[16] = {", r);
+    for (unsigned k = 0; k < 16; k++)
+        t1_put(e, "%s, ", t1_piece(e, &v[k / 2], k % 2));
+    t1_put(e, "};\nif (T1_LIKELY(!~%s)) t1_rows_put8(%s, t%u);\nelse {\n", e->mask, start, r);
+    by_fours(e, x, r, false);
+    t1_put(e, "}\n}\n");
+}

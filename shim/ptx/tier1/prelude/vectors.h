@@ -167,4 +167,55 @@ T1_CALLED void t1_put2_u32(uint8_t *const *p, const pu32 *v, uint32_t m)
         t1_scatter64_u64(m >> 8 & 0xff, *(const pu64_m *)(p + 8), (pu64)t1_perm2(v[0], v[2], T1_ZIP(1)));
     }
 }
+/* Eight words a lane, which follow one another: whole lines, two lanes in each. Transposed in three steps: four lanes'
+ * words side by side, eight lanes', all; stores go the other way. */
+#define T1_BY_4 (((T1_LANE32 & 3) << 3) + (T1_LANE32 >> 2))
+#define T1_BY_8 ((T1_LANE32 >> 3 << 2) + (T1_LANE32 & 3) + ((T1_LANE32 & 4) << 2))
+#define T1_OF_8 (((T1_LANE32 & 4) << 1) + (T1_LANE32 & 3) + (T1_LANE32 >> 3 << 4))
+#define T1_OF_4 (((T1_LANE32 & 3) << 2) + (T1_LANE32 >> 3) + ((T1_LANE32 & 4) << 2))
+/* Written out, as -Og unrolls nothing: k of four pairs of lines, of halves of words 0 to 3 (l) and 4 to 7 (h). */
+#define T1_ROWS_LOAD(k) \
+    const pu32 x##k = t1_load_u32(p + 128 * k), y##k = t1_load_u32(p + 128 * k + 64); \
+    const pu32 l##k = t1_perm2(x##k, y##k, T1_BY_4), h##k = t1_perm2(x##k, y##k, T1_BY_4 + 4);
+#define T1_ROWS_JOIN(f, w, n) \
+    { \
+        const pu32 x = t1_perm2(f##0, f##1, T1_BY_8 + n), y = t1_perm2(f##2, f##3, T1_BY_8 + n); \
+        v[2 * w] = t1_join_u32(t1_half0(x), t1_half0(y)), v[2 * w + 2] = t1_join_u32(t1_half1(x), t1_half1(y)); \
+    }
+T1_CALLED void t1_rows_get8(pu32 *v, const uint8_t *p)
+{
+    for (int j = 0; j < 2; j++, v++, p += 512) {
+        T1_ROWS_LOAD(0)
+        T1_ROWS_LOAD(1)
+        T1_ROWS_LOAD(2)
+        T1_ROWS_LOAD(3)
+        T1_ROWS_JOIN(l, 0, 0)
+        T1_ROWS_JOIN(l, 2, 8)
+        T1_ROWS_JOIN(h, 4, 0)
+        T1_ROWS_JOIN(h, 6, 8)
+    }
+}
+#define T1_ROWS_PART(f, w) \
+    const pu32 f##x##w = t1_join_u32(t1_half0(v[2 * w]), t1_half0(v[2 * w + 2])); \
+    const pu32 f##y##w = t1_join_u32(t1_half1(v[2 * w]), t1_half1(v[2 * w + 2]));
+#define T1_ROWS_STORE(k, l, h) \
+    t1_store_u32(p + 128 * k, t1_perm2(l, h, T1_OF_4)); \
+    t1_store_u32(p + 128 * k + 64, t1_perm2(l, h, T1_OF_4 + 2));
+T1_CALLED void t1_rows_put8(uint8_t *p, const pu32 *v)
+{
+    for (int j = 0; j < 2; j++, v++, p += 512) {
+        T1_ROWS_PART(l, 0)
+        T1_ROWS_PART(l, 2)
+        T1_ROWS_PART(h, 4)
+        T1_ROWS_PART(h, 6)
+        const pu32 l0 = t1_perm2(lx0, lx2, T1_OF_8), l1 = t1_perm2(lx0, lx2, T1_OF_8 + 4);
+        const pu32 l2 = t1_perm2(ly0, ly2, T1_OF_8), l3 = t1_perm2(ly0, ly2, T1_OF_8 + 4);
+        const pu32 h0 = t1_perm2(hx4, hx6, T1_OF_8), h1 = t1_perm2(hx4, hx6, T1_OF_8 + 4);
+        const pu32 h2 = t1_perm2(hy4, hy6, T1_OF_8), h3 = t1_perm2(hy4, hy6, T1_OF_8 + 4);
+        T1_ROWS_STORE(0, l0, h0)
+        T1_ROWS_STORE(1, l1, h1)
+        T1_ROWS_STORE(2, l2, h2)
+        T1_ROWS_STORE(3, l3, h3)
+    }
+}
 #endif
