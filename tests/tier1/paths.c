@@ -192,12 +192,26 @@ static uint32_t halves_want(uint32_t i)
     return in[t % 16 * 3 + 2] * 5 + in[t / 16 * 100 + t % 16 * 3 + 1];
 }
 
+/* Words side by side, of places that both halves read. */
+static const char halves_words[] = KERNEL(
+    "and.b32 %r2, %r1, 15; mul.lo.u32 %r3, %r2, 20; cvt.u64.u32 %rd2, %r3; add.s64 %rd2, %rd31, %rd2;\n"
+    "ld.global.u32 %r4, [%rd2]; ld.global.u32 %r5, [%rd2+4]; ld.global.u32 %r6, [%rd2+8];\n"
+    "ld.global.u32 %r7, [%rd2+12]; mad.lo.u32 %r4, %r4, 5, %r5; mad.lo.u32 %r4, %r4, 5, %r6;\n"
+    "mad.lo.u32 %r4, %r4, 5, %r7;\n" STORE("%r4"));
+static uint32_t halves_words_want(uint32_t i)
+{
+    const uint32_t *w = in + i % 96 % 16 * 5;
+    return ((w[0] * 5 + w[1]) * 5 + w[2]) * 5 + w[3];
+}
+
 static void in_halves(void)
 {
     for (uint32_t i = 0; i < MOST; i++)
         in[i] = i * 0x9e3779b9u >> 7;
     expect("gathers of half warps", halves, 3, 96, halves_want);
+    expect("words of half warps", halves_words, 3, 96, halves_words_want);
     chosen(halves, T1_SHAPE_LINEAR, "T1_MASK32(live, 0) ? t");
+    check(!has(halves_words, T1_SHAPE_LINEAR, "get4_u32("), "halves share the gathers of words");
 }
 
 /* ---- warps that keep pace ---- */

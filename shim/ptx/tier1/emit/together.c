@@ -160,13 +160,15 @@ bool t1_first_ahead(struct t1_emit *e, const struct t1_access *x)
     return true;
 }
 
-/* Whether the access in work may be one of several, of lanes whose places do not follow one another. */
+/* Whether the access in work may be one of several, of lanes whose places do not follow one another. Halves of a warp
+ * that read the same share one gather, which is less. */
 static bool may_group(struct t1_emit *e, const struct t1_access *x, int32_t *root, struct part *self)
 {
     const struct t1_arg *a = &x->address;
+    const bool known = a->rep == T1_V ? !x->shared || e->isa != T1_PLAIN
+                                      : a->rep == T1_U && a->stride && e->isa != T1_PLAIN;
     int64_t off;
-    if ((a->rep == T1_V ? x->shared && e->isa == T1_PLAIN : e->isa == T1_PLAIN || a->stride == 0) || x->local ||
-        e->guarded || e->watched || e->raced || x->value < 0)
+    if (!known || x->local || e->guarded || e->watched || e->raced || x->value < 0)
         return false;
     *root = find_root(e->f, x->value, &off);
     return is_part(e, e->at, *root, self);
