@@ -29,6 +29,16 @@ static int32_t find_root(const struct ptx_func *f, int32_t address, int64_t *off
     return address;
 }
 
+/* Whether a value that is stored may have made way for another of its register when the last of a group is: where
+ * registers have one place for all their values (home.c). */
+static bool may_be_gone(const struct t1_emit *e, const struct ptx_opnd *data, int32_t value)
+{
+    bool gone = data->kind == PTX_O_REG && e->value[value].home;
+    for (unsigned k = 0; data->kind == PTX_O_VEC && k < data->n; k++)
+        gone |= e->f->opnd[data->first + k].kind == PTX_O_REG && e->value[e->f->opnd_value[data->first + k]].home;
+    return gone;
+}
+
 /* An access at that value and a constant, of elements of up to a word. */
 static bool is_part(const struct t1_emit *e, uint32_t i, int32_t root, struct part *part)
 {
@@ -42,7 +52,8 @@ static bool is_part(const struct t1_emit *e, uint32_t i, int32_t root, struct pa
         find_root(e->f, e->f->instr_src[i][0], &off) != root)
         return false;
     *part = (struct part){off + (int64_t)o->imm, data->kind == PTX_O_VEC ? size * data->n : size, i};
-    return store ? size == 4 : size <= 4 && (data->kind == PTX_O_REG || data->kind == PTX_O_VEC);
+    return store ? size == 4 && !may_be_gone(e, data, e->f->instr_src[i][1])
+                 : size <= 4 && (data->kind == PTX_O_REG || data->kind == PTX_O_VEC);
 }
 
 /* Whether it lies in those bytes, and not across two words. */
