@@ -298,6 +298,12 @@ static void faults(void)
                  KERNEL(".shared .align 16 .b8 s[64]; mov.u32 %r2, s; add.u32 %r2, %r2, 8;\n"
                         "ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r2];\n"),
                  1, 32, T0_FAULT_MISALIGNED, 0, 0, 0);
+    expect_fault("a word is misaligned where a matrix's rows were not", /* lanes 8 on have no row */
+                 KERNEL(".shared .align 16 .b8 s[520]; mov.u32 %r3, s; shl.b32 %r2, %r1, 4; add.u32 %r2, %r2, %r3;\n"
+                        "setp.ge.u32 %p1, %r1, 8; @%p1 add.u32 %r2, %r2, 2;\n"
+                        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%r2]; ld.shared.u32 %r5, [%r2];\n"
+                        "add.u32 %r4, %r4, %r5; " STORE("%r4")),
+                 1, 32, T0_FAULT_MISALIGNED, 0, 8, 0);
     static const char *const parts[] = {
         "ld.global.v8.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, [%rd5+16]",
         "st.global.v8.u32 [%rd5+48], {%r1, %r1, %r1, %r1, %r1, %r1, %r1, %r1}",

@@ -346,8 +346,11 @@ static bool move_rows(struct t1_emit *e, const struct t1_single *x, const struct
     const char *lanes = e->mask,
                *givers = t1_str(e, "(%s & (uint32_t)0x%llxull)", lanes, (1ull << (8u << (i->aux & LIR_LDM_LOG2))) - 1);
     t1_watch(e, &a, NULL, imm, 16, (store ? T1_WATCH_WRITES : 0) | (shared ? T1_WATCH_SHARED : 0), givers);
-    e->mask = givers; /* what other lanes have there is no address */
+    const bool guarded = e->guarded;
+    e->mask = givers; /* what other lanes have there is no address, and is not tested for who reads it next */
+    e->guarded = true;
     t1_aligned(e, &a, NULL, value, imm, 16);
+    e->guarded = guarded;
     e->mask = lanes;
     e->matrices = true;
     if (!store) {
