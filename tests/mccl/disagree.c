@@ -196,6 +196,26 @@ static void vary_lengths(enum team team)
     }
 }
 
+/* Of hosts {0, 1} and {2, 3}: rank 1 receives from both, while rank 0 is in a sum. What comes from rank 2 comes when
+ * rank 1 sleeps already, which from then on waits for its own host alone. */
+static void far_comes_late(struct rank *r)
+{
+    char *x = device_bytes(r, 4096), *y = device_bytes(r, 4096);
+    if (r->rank == 1) {
+        RANK(r, mcclGroupStart() == mcclSuccess && mcclRecv(x, 512, mcclInt8, 0, r->comm, r->stream) == mcclSuccess &&
+                    mcclRecv(y, 512, mcclInt8, 2, r->comm, r->stream) == mcclSuccess);
+        (void)mcclGroupEnd();
+    } else if (r->rank == 2) {
+        nap_us(300000);
+        RANK(r, mcclSend(x, 512, mcclInt8, 1, r->comm, r->stream) == mcclSuccess);
+    } else {
+        (void)mcclAllReduce(x, y, 512, mcclInt8, mcclSum, r->comm, r->stream);
+    }
+    (void)musaStreamSynchronize(r->stream);
+    RANK(r, async_error(r, true) == mcclInvalidUsage);
+    RANK(r, musaFree(x) == musaSuccess && musaFree(y) == musaSuccess);
+}
+
 int main(int argc, char **argv)
 {
     setenv("CUMU_HOST_DEVICES", "4", 1);
@@ -217,6 +237,14 @@ int main(int argc, char **argv)
             vary_messages((enum team)team, t);
         if (per_host == 1 && team == THREADS)
             vary_lengths(THREADS);
+        if (per_host == 2) {
+            static char text[4096];
+            struct caught caught = stderr_catch();
+            const bool ok = team_run((enum team)team, 4, true, far_comes_late, NULL);
+            stderr_caught(caught, text, sizeof text);
+            report(ok && strstr(text, "wait for each other"), "what comes late from another host, as %s: %s",
+                   team ? "processes" : "threads", ok ? text : "not heard of");
+        }
         report(!bad, "%d pairs of calls that differ, as %s", runs, team ? "processes" : "threads");
     }
     return check_end("mccl disagree");

@@ -17,7 +17,8 @@ struct both {
     struct item item[];
 };
 
-/* Something can be done, or is, or is wrong. */
+/* Something can be done here, or all is that goes to other hosts, or it is wrong. Who then has but this host's left to
+ * wait for waits for them in another way, by which others see that. */
 static bool ready(void *arg)
 {
     const struct both *b = arg;
@@ -28,7 +29,7 @@ static bool ready(void *arg)
             return true;
         done += d;
     }
-    return b->left ? mccl_can_step((void *)(uintptr_t)&b->home) : done == b->n;
+    return done == b->n || (b->left && mccl_can_step((void *)(uintptr_t)&b->home));
 }
 
 static bool waits_for(void *arg, int rank)
