@@ -128,8 +128,6 @@ void stderr_caught(struct caught c, char *text, size_t size)
     text[n > 0 ? n : 0] = 0;
 }
 
-static void nap(void) { nanosleep(&(struct timespec){0, 1000000}, NULL); }
-
 /* Makes the id in a process of its own, which stays until it is killed. This one must not get threads: a child
  * forked while another thread is inside ASan's allocator finds that locked for ever (gcc 12). A child of the
  * maker does nothing but hold what that has open, as children of a program do. The two are a process group. */
@@ -239,7 +237,7 @@ static int run_processes(int nranks, struct member *m)
     pid_t maker = make_id(d);
     fflush(stdout);
     while (maker > 0 && !d->ready && seconds() < end)
-        nap();
+        nap_us(1000);
     for (int i = 0; i < nranks && d->ready == 1; i++, left++) {
         m[i].r.id = d->id;
         m[i].r.maker = maker;
@@ -264,7 +262,7 @@ static int run_processes(int nranks, struct member *m)
             children[i] = 0;
             left--;
         }
-        nap();
+        nap_us(1000);
     }
     for (int i = 0; i < nranks; i++)
         if (children[i] > 0) {
@@ -329,7 +327,7 @@ void *device_bytes(struct rank *r, size_t n)
 
 bool settled(struct rank *r)
 {
-    for (double end = seconds() + WAIT_S; seconds() < end; nap())
+    for (double end = seconds() + WAIT_S; seconds() < end; nap_us(1000))
         if (musaStreamQuery(r->stream) != musaErrorNotReady)
             return true;
     return false;
@@ -342,7 +340,7 @@ mcclResult_t async_error(struct rank *r, bool awaited)
     do {
         RANK(r, mcclCommGetAsyncError(r->comm, &e) == mcclSuccess);
         if (!e && awaited)
-            nap();
+            nap_us(1000);
     } while (!e && seconds() < end);
     return e;
 }
