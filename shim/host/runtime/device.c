@@ -90,8 +90,7 @@ MUresult rt_enter(void)
     if (r)
         return r;
     if (mine.seen == resets && !muCtxGetCurrent(&ctx) && ctx) {
-        if (ctx != mine.held)
-            hold(ctx);
+        hold(ctx);
         return MUSA_SUCCESS;
     }
     return bind(my_device());
