@@ -43,9 +43,9 @@ bool t1_in_structures(const struct t1_access *x); /* words a fixed small step ap
 /* An offset in local memory as a flat address, or back. */
 struct t1_arg t1_in_local(struct t1_emit *e, const struct t1_arg *a, char sign);
 
-/* factor.c. Words that hold what the load in work reads, a product's factor in shared memory at `address`; NULL: it is
+/* factor.c. Words that hold what the load in work reads, a product's factor in shared memory; NULL: it is
  * none, or looking at its lanes would not pay. Names _0_k: the word of piece k. */
-const char *t1_factor(struct t1_emit *e, const struct t1_access *x, int32_t address);
+const char *t1_factor(struct t1_emit *e, const struct t1_access *x);
 
 /* vectors.c. n elements a lane, whose places differ from lane to lane; `used`: a bit for each that is asked for. NULL:
  * each is an access of its own. */

@@ -53,6 +53,7 @@
 #define CUMU_PTX_T1_EMIT_H
 
 #include <setjmp.h>
+#include <string.h>
 
 #include "ptx/analysis/analyse.h"
 #include "ptx/buffer.h"
@@ -151,13 +152,12 @@ struct t1_emit {
         const char *name, *a, *b;
         unsigned ktiles, at;
     } held;
-    struct t1_looked_at *looked_at; /* addresses of factors that the block in work has looked at: factor.c */
-    uint32_t factors;               /* the most of them */
-    bool multiplies;                /* it has products by mma */
-    uint32_t temps;                 /* numbers of temporary names given out */
-    bool lines, watched, raced;     /* T1_EMIT_LINES, T1_EMIT_WATCHED, T1_EMIT_RACED */
-    const struct lir_image *image;  /* the kernel's, as tier 0 runs it */
-    uint32_t places;                /* accesses that keep a range */
+    uint32_t factors;              /* the most places of factors that a block has at hand: factor.c */
+    bool multiplies;               /* it has products by mma */
+    uint32_t temps;                /* numbers of temporary names given out */
+    bool lines, watched, raced;    /* T1_EMIT_LINES, T1_EMIT_WATCHED, T1_EMIT_RACED */
+    const struct lir_image *image; /* the kernel's, as tier 0 runs it */
+    uint32_t places;               /* accesses that keep a range */
 
     /* the function in work */
     struct ptx_func *f;
@@ -186,11 +186,20 @@ struct t1_emit {
         uint32_t imm, low;
     } tested[8]; /* addresses known to be aligned, in this block */
     uint32_t ntested;
+    int32_t looked_at[8]; /* addresses of factors, in this block */
+    uint32_t nlooked_at;
     struct t1_together together[8];
     uint32_t ntogether;
     int32_t ahead[8]; /* values whose surroundings the block has prefetched */
     uint32_t nahead;
 };
+
+/* A block begins: what is known, or at hand, is of the one before. */
+static inline void t1_forget(struct t1_emit *e)
+{
+    e->ntested = e->nahead = e->nlooked_at = 0;
+    memset(e->together, 0, sizeof e->together);
+}
 
 /* text.c */
 _Noreturn void t1_fail(struct t1_emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -352,7 +361,6 @@ void t1_matrix_block(struct t1_emit *e);   /* a block begins: nothing is unpacke
 void t1_matrix_declare(struct t1_emit *e); /* room for what the function unpacks */
 
 /* factor.c */
-void t1_factor_block(struct t1_emit *e);   /* a block begins */
 void t1_factor_declare(struct t1_emit *e); /* room for what its blocks look at */
 
 /* flow.c */

@@ -3,7 +3,6 @@
 #include "ptx/tier1/emit/emit.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const struct ptx_instr *last_of(const struct ptx_func *f, uint32_t b)
 {
@@ -452,7 +451,6 @@ static void block(struct t1_emit *e, uint32_t k)
     }
     e->block = k;
     t1_matrix_block(e);
-    t1_factor_block(e);
     t1_put(e, "B%u:;\n", k);
     if (b->loose && t1_held(e, k))
         t1_put(e, "goto S%u;\nC%u:;\n", k, k);
@@ -463,8 +461,7 @@ static void block(struct t1_emit *e, uint32_t k)
     if (k)
         begin_values(e, k);
     size_t from = e->text.n;
-    e->ntested = e->nahead = 0;
-    memset(e->together, 0, sizeof e->together);
+    t1_forget(e);
     for (uint32_t p = 0; p < b->nphi; p++)
         if (e->value[b->phi[p].dst].used)
             t1_def_done(e, b->phi[p].dst);

@@ -439,7 +439,7 @@ static void access(struct t1_emit *e, bool is_store)
         x.t = type_name(e, in, is_store, &data[0]);
         const bool groups = !ordered && !local && !parameter;
         if (!is_store && groups && n == 1 && o->reg >= 0)
-            x.words = t1_factor(e, &x, x.value);
+            x.words = t1_factor(e, &x);
         if (!is_store && groups && !x.words)
             x.words = t1_load_together(e, &x, &x.byte);
         const bool whole = n > 1 && !ordered && (x.address.rep == T1_V || x.address.stride || x.local);

@@ -4,7 +4,6 @@
 #include "ptx/tier1/emit/emit.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Of a loop that runs lane by lane: at most so many instructions, and so many for each of its gathers. */
 enum { MOST_INSTRUCTIONS = 64, INSTRUCTIONS_A_GATHER = 6, LEAST_GATHERS = 2 };
@@ -331,8 +330,7 @@ void t1_serial_loop(struct t1_emit *e, uint32_t k)
     struct kept *kept = t1_alloc(e, n + 1, sizeof *kept);
     struct ptx_text inner = {0};
     e->block = k;
-    e->ntested = e->nahead = 0;
-    memset(e->together, 0, sizeof e->together);
+    t1_forget(e);
     t1_put(e, "B%u:;\nif (!p%u) goto S%u;\n{ const uint32_t m = p%u; p%u = 0;\n", k, k, k, k, k);
     for (uint32_t i = 0; i < n; i++)
         kept[i] = (struct kept){f->value[list[i]], e->value[list[i]]};
