@@ -127,6 +127,23 @@ static const char copies[] = KERNEL(
     "ld.shared.u32 %r23, [%r3+256];\n" SYNC STORE("%r23"));
 static uint32_t copies_want(uint32_t i) { return 2 * neighbour(i, size - 1); }
 
+/* Rank 0 brings about twenty phases of all blocks' mbarriers and waits at its own only: the others see each, as a parity
+ * tells two phases apart, not three. */
+static const char driven[] = KERNEL(
+    START "@%p1 mbarrier.init.shared::cta.b64 [bar], 1;\n" SYNC
+          "mov.u32 %r20, 0; mov.u32 %r21, bar; setp.eq.u32 %p2, %r10, 0; and.pred %p2, %p2, %p1;\n"
+          "L: @!%p2 bra W; mov.u32 %r22, 0;\n"
+          "M: mapa.shared::cluster.u32 %r23, %r21, %r22; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r23];\n"
+          "add.u32 %r22, %r22, 1; setp.lt.u32 %p3, %r22, %r11; @%p3 bra M;\n"
+          "W: and.b32 %r24, %r20, 1;\n"
+          "V: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p4, [bar], %r24; @!%p4 bra V;\n"
+          "add.u32 %r20, %r20, 1; setp.lt.u32 %p5, %r20, 20; @%p5 bra L;\n" SYNC STORE("%r20"));
+static uint32_t driven_want(uint32_t i)
+{
+    (void)i;
+    return 20;
+}
+
 /* An address that mapa gave means the same in every block: rank 0 hands one to all others. */
 static const char passed[] = KERNEL(
     START "st.shared.u32 [%r3], %r0; mapa.shared::cluster.u32 %r20, %r2, %r10;\n" SYNC
@@ -380,6 +397,7 @@ int main(void)
                {"copies to the next block", copies, copies_want},
                {"an address handed on", passed, passed_want},
                {"address spaces", spaces, spaces_want},
+               {"phases that one block drives", driven, driven_want},
                {"a hundred barriers", rounds, rounds_want},
                {"warps that end having arrived", leaving, leaving_want},
                {"lanes that arrive apart", parted, next_want},

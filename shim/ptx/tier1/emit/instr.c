@@ -526,7 +526,7 @@ static void give_turn(struct t1_emit *e)
         struct t1_arg a = t1_value_arg(e, done, (uint32_t)e->block);
         t1_put(e, "if (%s & %s)\n", t1_mask(e, &a), e->mask);
     }
-    t1_put(e, "t1_turn(b);\n");
+    t1_put(e, done >= 0 ? "t1_turn_of_cluster(b);\n" : "t1_turn(b);\n");
 }
 
 /* Text of an instruction; its guard narrows the mask that it runs under. */

@@ -249,6 +249,13 @@ T1_INLINE void t1_turn(struct t1_block *b)
     if (b->current->next != b->current)
         t1_next(b);
 }
+/* The same where a wait at an mbarrier has ended, whose next phases another block of the cluster may bring about. */
+T1_INLINE void t1_turn_of_cluster(struct t1_block *b)
+{
+    t1_turn(b);
+    if (T1_CLUSTERS && b->cluster_size > 1)
+        t1_give_up(b);
+}
 T1_INLINE void t1_yield(struct t1_block *b)
 {
     if (b->current->next != b->current)
@@ -326,6 +333,7 @@ static __attribute__((noinline, unused)) void t1_rest(struct t1_block *b)
     } while (0)
 #else
 T1_INLINE void t1_turn(struct t1_block *b) { (void)b; }
+T1_INLINE void t1_turn_of_cluster(struct t1_block *b) { (void)b; }
 #define T1_REST(b, rounds, turn) (void)rounds
 /* Warps and blocks follow one another: beyond the next row, which is asked for too late (saxpy by CuPy's kernel, from
  * memory: 1.5 ms, with this 1.2). */
