@@ -1,12 +1,15 @@
 /* Ranks that find each other without their communicator, on one host and on several: all of them, some, after it was
- * aborted, and when one that should come is gone. */
+ * aborted, and when one that should come is gone or has no descriptor to come by. */
 #include "sanitize.h"
 #include "team.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,6 +128,50 @@ static void leaves_a_child(struct rank *r)
     cumu_mccl_reunion_free(u);
 }
 
+/* A rank has hardly a descriptor left, and another one may come late. All hear the same, soon, though nobody leaves or
+ * meets again; and the same ranks may try it again. */
+struct scarcity {
+    int poor, spare, late;
+};
+static _Atomic int *ends; /* shared: ranks that know, and how many of them that it failed */
+
+static void lacks_descriptors(struct rank *r)
+{
+    enum { MOST_OPEN = 256 };
+    struct mccl_reunion *u = cumu_mccl_reunion(r->comm);
+    const struct scarcity *s = r->arg;
+    int taken[MOST_OPEN], n = 0;
+    struct rlimit all, few;
+    RANK(r, meet(r, u, 1, 0, r->nranks, 16, NULL) == mcclSuccess);
+    getrlimit(RLIMIT_NOFILE, &all);
+    few = all;
+    few.rlim_cur = MOST_OPEN;
+    if (r->rank == s->poor && setrlimit(RLIMIT_NOFILE, &few) == 0) {
+        for (int fd; (fd = dup(0)) >= 0;)
+            taken[n++] = fd;
+        for (int i = 0; i < s->spare; i++)
+            close(taken[--n]);
+    }
+    if (r->rank == s->late)
+        sleep(4);
+    const double since = seconds();
+    char text[sizeof((struct mccl_reunite *)0)->text] = "";
+    const bool fails = meet(r, u, 2, 0, r->nranks, 16, text) != mcclSuccess;
+    RANK(r, seconds() - since < (s->late < 0 || s->late == r->rank ? 3 : 6));
+    RANK(r, !fails || strstr(text, strerror(EMFILE)));
+    RANK(r, fails || s->spare);
+    ends[1] += fails;
+    ends[0]++;
+    for (const double until = seconds() + 10; ends[0] % r->nranks && seconds() < until;)
+        nap_us(1000);
+    RANK(r, ends[1] == 0 || ends[1] == r->nranks);
+    while (n)
+        close(taken[--n]);
+    setrlimit(RLIMIT_NOFILE, &all);
+    RANK(r, meet(r, u, 2, 0, r->nranks, 16, NULL) == mcclSuccess);
+    cumu_mccl_reunion_free(u);
+}
+
 /* One that never comes is given up by those that wait for it, at any time of the joining. */
 static int after_a_while(void *since) { return seconds() > *(double *)since + 0.2; }
 static void waits_no_more(struct rank *r)
@@ -158,6 +205,7 @@ int main(void)
     setenv("CUMU_HOST_DEVICES", "8", 1);
     setenv("UCX_TLS", "tcp,self", 0);
     unsetenv("CUMU_NCCL_HOST_RANKS");
+    ends = mmap(NULL, 2 * sizeof *ends, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     bool spaces = getenv("TEAM_HOSTS") != NULL;
     for (int hosts = 1 + spaces; hosts <= 2; hosts++) {
         const char *where = hosts == 1 ? "one host" : "two hosts";
@@ -168,6 +216,14 @@ int main(void)
             report(team_run(PROCESSES, 4, true, misses, &gone), "rank %d is gone, %s", gone, where);
         report(team_run(PROCESSES, 3, true, gives_up, NULL), "it is no use, %s", where);
         report(team_run(PROCESSES, 4, false, waits_no_more, NULL), "joining is no use, %s", where);
+        for (int i = 0; i < 2 * 3 + 2; i++) {
+            const struct scarcity plans[] = {{.poor = 0, .late = 2}, {.poor = 2, .late = 0}};
+            struct scarcity s = i < 6 ? (struct scarcity){.poor = i % 2 ? 3 : 0, .spare = i / 2, .late = -1}
+                                      : plans[i - 6];
+            ends[0] = ends[1] = 0;
+            report(team_run(PROCESSES, 4, true, lacks_descriptors, &s), "rank %d has %d descriptors, %d is late, %s",
+                   s.poor, s.spare, s.late, where);
+        }
         for (int gone = 0; gone < 3 && hosts == 1; gone++)
             report(team_run(PROCESSES, 3, true, leaves_a_child, &gone), "rank %d has ended and left a child", gone);
     }

@@ -218,19 +218,21 @@ static void grows(struct rank *r)
         const int before = (m + 1) / 2;
         const bool old = r->rank < before, waits = m % 2;
         ncclComm_t parent = NULL, grown = NULL;
-        ncclUniqueId id, again;
+        ncclUniqueId id = {{0}}, again;
         RANK(r, ncclCommSplit(r->comm, old ? 0 : NOCOLOR, r->rank, &parent, NULL) == 0);
         if (r->rank == before - 1) {
-            RANK(r, ncclCommGetUniqueId(parent, &id) == 0);
-            RANK(r, ncclCommGetUniqueId(parent, &again) == ncclInvalidUsage);
+            if (ncclCommGetUniqueId(parent, &id) == 0)
+                RANK(r, ncclCommGetUniqueId(parent, &again) == ncclInvalidUsage);
             RANK(r, cudaMemcpy(r->device, &id, sizeof id, 1) == 0);
         }
         RANK(r, ncclBroadcast(r->device, r->device, sizeof id, 0, before - 1, r->comm, r->stream) == 0);
         RANK(r, cudaStreamSynchronize(r->stream) == 0);
         RANK(r, cudaMemcpy(&id, r->device, sizeof id, 2) == 0);
+        const bool made = memcmp(&id, &(ncclUniqueId){{0}}, sizeof id) != 0; /* else nobody is to wait for the others */
+        RANK(r, made);
         if (old)
             RANK(r, ncclCommGrow(parent, before, NULL, -1, &grown, NULL) == ncclInvalidArgument);
-        if (r->rank < m) {
+        if (r->rank < m && made) {
             const int want = waits ? ncclSuccess : ncclInProgress;
             ncclConfig_t *config = waits ? NULL : &background;
             RANK(r, (old ? ncclCommGrow(parent, m, NULL, -1, &grown, config)

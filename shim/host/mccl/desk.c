@@ -48,15 +48,6 @@ bool mccl_desk_reply(const struct guest *to, struct mccl_reply reply, int fd)
     return sendmsg(to->fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof reply;
 }
 
-/* What it has said meanwhile is taken in: else closing resets the connection, and what has just been sent is lost. */
-static void hang_up(int fd)
-{
-    char unread[4096];
-    while (recv(fd, unread, sizeof unread, MSG_DONTWAIT) > 0)
-        ;
-    close(fd);
-}
-
 static void turn_away(const struct desk *d, const struct guest *g, mcclResult_t why)
 {
     struct mccl_reply r = {.result = why};
@@ -65,7 +56,7 @@ static void turn_away(const struct desk *d, const struct guest *g, mcclResult_t 
         mccl_send_frame(g->fd, MCCL_REFUSAL, d->reason, strlen(d->reason) + 1, HELLO_MS);
     else
         mccl_desk_reply(g, r, -1);
-    hang_up(g->fd);
+    mccl_hang_up(g->fd);
 }
 
 int mccl_step_ms(void) { return mccl_settings()->join_ms < MCCL_STEP_MS ? mccl_settings()->join_ms : MCCL_STEP_MS; }

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,8 +25,6 @@
 #define HOST_DEVICES 64 /* that a machine may have */
 #define CONNECT_MS 10000
 #define GIVE_UP_MS 300 /* for a host that may be unreachable: who aborts does not wait */
-#define MOST_CLOSED 65536
-#define SAY_STACK (64 << 10)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the number and the mappings */
 
@@ -162,11 +158,13 @@ static void describe_rank(struct mccl_hello *me, const mcclUniqueId *id, int nra
     mccl_who(me);
 }
 
-/* Says it to whoever made the id, on whatever way there is. */
-static void say(const struct mccl_hello *me)
+/* Says it to whoever made the id, on whatever way there is. False: there is no descriptor for that. */
+static bool say(const struct mccl_hello *me)
 {
     struct sockaddr_un name;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0 && mccl_lacks_descriptor(errno))
+        return false;
     if (fd >= 0 && connect(fd, (struct sockaddr *)&name, mccl_name_of(&name, &me->id)) == 0)
         (void)send(fd, me, sizeof *me, MSG_NOSIGNAL);
     else {
@@ -178,36 +176,18 @@ static void say(const struct mccl_hello *me)
     }
     if (fd >= 0)
         close(fd);
+    return true;
 }
 
-/* In this memory, but with a copy of the descriptors, of which one makes place. */
-static int say_in_copy(void *me)
-{
-    int fd = 0;
-    while (close(fd) && fd < MOST_CLOSED)
-        fd++;
-    say(me);
-    return 0; /* that is its end */
-}
+static void say_in_copy(void *me) { (void)say(me); }
 
-/* This rank cannot come, perhaps for want of a descriptor: the others need not wait for it. The thread sleeps until the
- * other process has ended, of which the program sees nothing: it is no child that it could wait for, and runs none of
- * its handlers. */
+/* This rank cannot come, perhaps for want of a descriptor: the others need not wait for it. */
 static void tell_lack(const struct mccl_hello *me, int why)
 {
     struct mccl_hello copy = *me;
-    sigset_t all, old;
     copy.lack = (uint32_t)why;
-    char *stack = mmap(NULL, SAY_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (stack == MAP_FAILED)
-        return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    const pid_t pid = clone(say_in_copy, stack + SAY_STACK, CLONE_VM | CLONE_VFORK, &copy);
-    while (pid > 0 && waitpid(pid, NULL, (int)__WCLONE) < 0 && errno == EINTR)
-        ;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    munmap(stack, SAY_STACK);
+    if (!say(&copy))
+        mccl_in_copy(say_in_copy, &copy);
 }
 
 /* ---- every rank ------------------------------------------------------------------------------ */
@@ -262,7 +242,7 @@ static mcclResult_t call_by_net(const struct mccl_hello *me, struct mccl_reply *
     int fd = mccl_connect(&me->id.door, patience_ms);
     const int why = errno;
     mccl_place_text(&me->id.door, where, sizeof where);
-    if (fd < 0 && (why == EMFILE || why == ENFILE || why == ENOMEM || why == ENOBUFS)) {
+    if (fd < 0 && mccl_lacks_descriptor(why)) {
         tell_lack(me, why);
         snprintf(reply->reason, sizeof reply->reason, "no socket: %s", strerror(why));
         return mcclSystemError;
@@ -411,8 +391,7 @@ void cumu_mccl_give_up(const mcclUniqueId *id, int nranks, int rank)
 {
     struct mccl_hello me;
     describe_rank(&me, id, nranks, rank, -1);
-    me.lack = ECANCELED;
-    say(&me);
+    tell_lack(&me, ECANCELED);
 }
 
 mcclResult_t mccl_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device)

@@ -109,12 +109,13 @@ struct mccl_saying { /* between rank 0 and each other one, as long as the commun
     char reason[MCCL_REASON];
 };
 
-struct mccl_visit { /* to the first one of a reunion, and then the bytes that the rank gives */
+struct mccl_visit { /* to the first one of a reunion; then, but from one that lacks something, the rank's bytes */
     char magic[8];
     uint64_t secret[2];
     uint64_t key;
     int32_t rank, n;
-    uint32_t bytes, unused;
+    uint32_t bytes;
+    uint32_t lack; /* errno of a rank that cannot come, which waits for no answer; 0 */
 };
 
 struct mccl_outcome { /* of it, and then everybody's bytes if result is 0; mcclInProgress: of another one, come again */
@@ -164,6 +165,9 @@ void mccl_place_text(const struct mccl_place *at, char *text, size_t size);
 /* Whole messages by a stream socket, within so long. */
 bool mccl_send_all(int fd, const void *from, size_t n, int patience_ms);
 bool mccl_receive_all(int fd, void *to, size_t n, int patience_ms);
+/* Closes it. What it has said meanwhile is taken in: else closing resets the connection, and what has just been sent to
+ * it is lost. */
+void mccl_hang_up(int fd);
 bool mccl_send_frame(int fd, uint32_t type, const void *from, size_t n, int patience_ms);
 /* The payload of the next frame, which the caller frees; NULL, with the other side's words in `reason` if it had any,
  * when another one or none comes. */

@@ -348,6 +348,14 @@ bool mccl_receive_all(int fd, void *to, size_t n, int patience_ms)
     return true;
 }
 
+void mccl_hang_up(int fd)
+{
+    char unread[4096];
+    while (recv(fd, unread, sizeof unread, MSG_DONTWAIT) > 0)
+        ;
+    close(fd);
+}
+
 bool mccl_send_frame(int fd, uint32_t type, const void *from, size_t n, int patience_ms)
 {
     struct mccl_frame f = {.type = type, .bytes = (uint32_t)n};
