@@ -11,6 +11,52 @@ void program_free(struct program *p)
     p->nitem = 0;
 }
 
+/* What places.c needs. The registers that it sets are read by nothing else of the kernel's begin. */
+static void places_head(FILE *f, const struct program *p)
+{
+    const struct layout *shared = &p->layout[1];
+    fprintf(f,
+            ".local .align 16 .b8 far[%u];\n.reg .b32 %%g2, %%n2, %%blsh;\n"
+            ".reg .b64 %%blay, %%border, %%bpointers, %%bfar, %%bparam;\n"
+            "mov.u32 %%t3, %%nctaid.x; mul.lo.u32 %%n2, %%nlin, %%t3; mad.lo.u32 %%g2, %%r5, %%nlin, %%lin;\n"
+            "ld.param.u64 %%blay, [play]; ld.param.u64 %%border, [porder]; ld.param.u64 %%bpointers, [ppointers];\n"
+            "mov.u64 %%bfar, far; mov.u64 %%bparam, pbig; mov.u32 %%blsh, sh; add.u32 %%blsh, %%blsh, %u;\n",
+            FAR_BYTES, MAX_THREADS * SLOT);
+    for (unsigned k = 0; k < FAR_BYTES; k += 16)
+        fprintf(f, "st.local.v4.u32 [%%bfar+%u], {%%lane, %%lin, %%r5, %%t2};\n", k);
+    fprintf(f, shared->order == ORDER_FORWARD ? "mov.u32 %%t3, %%lin;\n"
+                                              : "not.b32 %%t3, %%lin; add.s32 %%t3, %%t3, %%nlin;\n");
+    fprintf(f, "mad.lo.u32 %%t4, %%t3, %u, %%blsh;\n", shared->stride);
+    for (unsigned k = 0; k < shared->room; k += 4)
+        fprintf(f, "st.shared.u32 [%%t4+%u], %s;\n", k, k % 8 ? "%lin" : "%lane");
+    if (p->flags & GEN_CROSS) /* with a product in the text, tier 1 looks for its factors; none is computed */
+        fprintf(f,
+                ".reg .b32 %%bfactors;\nadd.u32 %%bfactors, %%blsh, %u; mov.u32 %%t3, %%lin;\n"
+                "F0: shl.b32 %%t4, %%t3, 2; add.u32 %%t4, %%t4, %%bfactors; mul.lo.u32 %%t5, %%t3, 0x%x;\n"
+                "st.shared.u32 [%%t4], %%t5; add.u32 %%t3, %%t3, %%nlin; setp.lt.u32 %%q0, %%t3, %u; @%%q0 bra F0;\n"
+                "bar.sync 0; @!%%q2 bra F1;\n"
+                "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%%f0, %%f1, %%f2, %%f3}, "
+                "{%%r0, %%r1, %%r2, %%r3}, {%%r4, %%r5}, {%%f0, %%f1, %%f2, %%f3};\nF1:\n",
+                MAX_THREADS * PLACE_STRIDE, 0x9e3779b1u, FACTOR_BYTES / 4);
+}
+
+static void places_tail(FILE *f, const struct layout *shared)
+{
+    fprintf(f, shared->order == ORDER_FORWARD ? "mov.u32 %%t3, %%lin;\n"
+                                              : "not.b32 %%t3, %%lin; add.s32 %%t3, %%t3, %%nlin;\n");
+    fprintf(f, "mad.lo.u32 %%t4, %%t3, %u, %%blsh;\n", shared->stride);
+    for (unsigned k = 0; k < shared->room; k += 4)
+        fprintf(f,
+                "ld.shared.u32 %%t5, [%%t4+%u];\nmul.wide.u32 %%w1, %%t5, 0x%x;\nadd.s64 %%d0, %%d0, %%w1;\n"
+                "shl.b64 %%w1, %%d0, 7;\nxor.b64 %%d0, %%d0, %%w1;\n",
+                k, 0x9e3779b1u);
+    for (unsigned k = 0; k < FAR_BYTES; k += 8)
+        fprintf(f,
+                "ld.local.u64 %%w1, [%%bfar+%u];\nadd.s64 %%d0, %%d0, %%w1;\n"
+                "shl.b64 %%w1, %%d0, 5;\nxor.b64 %%d0, %%d0, %%w1;\n",
+                k);
+}
+
 static void head(FILE *f, const struct program *p)
 {
     fprintf(f, ".version 8.3\n.target sm_90\n.address_size 64\n%s", p->flags & GEN_CALLS ? p->functions : "");
@@ -20,14 +66,17 @@ static void head(FILE *f, const struct program *p)
     fprintf(f,
             "};\n.visible .entry k(.param .u64 pout, .param .u64 pin, .param .u64 pacc, .param "
             ".u64 pown, "
-            ".param .u32 pn)\n{\n.shared .align 16 .b8 sh[%u];\n.local .align 16 .b8 loc[%u];\n",
-            MAX_THREADS * SLOT, SLOT);
+            ".param .u32 pn, .param .u64 play, .param .u64 porder, .param .u64 ppointers, "
+            ".param .u64 pwords, .param .u32 pstride, .param .align 16 .b8 pbig[%u])\n"
+            "{\n.shared .align 16 .b8 sh[%u];\n.local .align 16 .b8 loc[%u];\n",
+            PARAM_BYTES,
+            p->flags & GEN_PLACES ? MAX_THREADS * (SLOT + PLACE_STRIDE) + FACTOR_BYTES : MAX_THREADS * SLOT, SLOT);
     for (unsigned k = 0; k < NPOOLS; k++)
         fprintf(f, ".reg .%s %%%s<%u>;\n", pools[k].type, pools[k].name, pools[k].n);
     fprintf(f,
-            ".reg .b32 %%t<4>, %%m<%u>, %%c<%u>, %%lin, %%nlin, %%lane, %%gid, %%bsh;\n.reg .pred "
+            ".reg .b32 %%t<6>, %%m<%u>, %%c<%u>, %%lin, %%nlin, %%lane, %%gid, %%bsh;\n.reg .pred "
             "%%q<3>;\n"
-            ".reg .b64 %%w<2>, %%bout2, %%bout4, %%bout8, %%bin, %%bacc, %%bown, %%bloc, %%btab;\n",
+            ".reg .b64 %%w<4>, %%bout2, %%bout4, %%bout8, %%bin, %%bacc, %%bown, %%bloc, %%btab;\n",
             p->nmask + 1, p->ncount + 1);
     fprintf(f,
             "mov.u32 %%t0, %%tid.x; mov.u32 %%t1, %%tid.y; mov.u32 %%t2, %%ntid.x; mov.u32 %%t3, "
@@ -54,6 +103,8 @@ static void head(FILE *f, const struct program *p)
                 "st.local.v4.u32 [%%bloc+%u], {%%lin, %%lane, %%t2, %%r5};\n"
                 "st.shared.v4.u32 [%%bsh+%u], {%%lane, %%t2, %%lin, %%t0};\n",
                 k, k);
+    if (p->flags & GEN_PLACES)
+        places_head(f, p);
     /* registers start as thread numbers, parameters, inputs and constants of every class */
     fprintf(f,
             "mov.u32 %%u0, %%r5; ld.param.u32 %%u1, [pn]; mov.u32 %%u2, %%t2; mov.u32 %%u3, 0x%x;\n"
@@ -77,7 +128,7 @@ static void head(FILE *f, const struct program *p)
 }
 
 /* Values of one register stand side by side; after them what the thread's own places hold. */
-static void tail(FILE *f)
+static void tail(FILE *f, const struct program *p)
 {
     unsigned place = 0;
     for (unsigned k = 0; k < NPOOLS; k++) {
@@ -94,6 +145,8 @@ static void tail(FILE *f)
                 "ld.local.u64 %%w0, [%%bloc+%u];\nld.shared.u64 %%w1, [%%bsh+%u];\n"
                 "add.s64 %%d0, %%d0, %%w0;\nxor.b64 %%d0, %%d0, %%w1;\n",
                 k, k);
+    if (p->flags & GEN_PLACES)
+        places_tail(f, &p->layout[1]);
     fprintf(f, "st.global.u64 [%%bout8+%u], %%d0;\nret;\n}\n", place);
 }
 
@@ -106,7 +159,7 @@ char *program_text(const struct program *p, const bool *drop)
     for (unsigned i = 0; i < p->nitem; i++)
         if (!drop || !drop[i])
             fputs(p->item[i], f);
-    tail(f);
+    tail(f, p);
     fclose(f);
     return s;
 }

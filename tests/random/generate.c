@@ -211,7 +211,9 @@ static void statements(struct place w)
             say("mad.lo.u32 %%u%u, %%u%u, %u, %%u%u;\n", any(POOL_UNIFORM), any(POOL_UNIFORM), rnd(99),
                 any(POOL_UNIFORM));
             done();
-        } else if (what <= 13)
+        } else if (what > 4 && may(GEN_PLACES) && rnd(2))
+            places(w.uniform);
+        else if (what <= 13)
             memory(w.uniform);
         else if (what <= 15)
             move();
@@ -232,6 +234,7 @@ void generate(struct program *p, uint64_t seed, unsigned flags)
     at = 0;
     p->nmask = 1;
     construct = -1;
+    choose_layouts();
     functions();
     memcpy(p->functions, text, at + 1);
     at = 0;

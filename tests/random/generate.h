@@ -16,10 +16,22 @@ void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void done(void);
 void part(void);
 
+/* What is accessed: element types by what register holds them, which may be wider. */
+struct element {
+    const char *type;
+    unsigned size, pool;
+};
+const struct element *any_element(void);
+void data(unsigned pool, unsigned count, bool store); /* the registers of a load or store */
+void guard(void);                                     /* now and then */
+
+void choose_layouts(void);
+
 /* One item each. */
 void arithmetic(void);
 void move(void);
 void memory(bool uniform);
+void places(bool uniform);
 void atomic(void);
 void collective(int mask, bool uniform); /* among the lanes of register %m<mask> */
 void call(void);

@@ -5,20 +5,19 @@
 
 /* ---- memory ---- */
 
-/* Element types by what register holds them, which may be wider. */
-static const struct {
-    const char *type;
-    unsigned size, pool;
-} elements[] = {{"u8", 1, POOL_SHORT}, {"s8", 1, POOL_SHORT}, {"s8", 1, POOL_INT},     {"u8", 1, POOL_INT},
-                {"b8", 1, POOL_WIDE},  {"s8", 1, POOL_WIDE},  {"u16", 2, POOL_SHORT},  {"b16", 2, POOL_SHORT},
-                {"s16", 2, POOL_INT},  {"u16", 2, POOL_INT},  {"s16", 2, POOL_WIDE},   {"u16", 2, POOL_WIDE},
-                {"s32", 4, POOL_WIDE}, {"u32", 4, POOL_WIDE}, {"u32", 4, POOL_INT},    {"b32", 4, POOL_INT},
-                {"s32", 4, POOL_INT},  {"u32", 4, POOL_INT},  {"b64", 8, POOL_WIDE},   {"s64", 8, POOL_WIDE},
-                {"f32", 4, POOL_F32},  {"f64", 8, POOL_F64},  {"u32", 4, POOL_UNIFORM}};
+static const struct element elements[] = {
+    {"u8", 1, POOL_SHORT}, {"s8", 1, POOL_SHORT}, {"s8", 1, POOL_INT},     {"u8", 1, POOL_INT},
+    {"b8", 1, POOL_WIDE},  {"s8", 1, POOL_WIDE},  {"u16", 2, POOL_SHORT},  {"b16", 2, POOL_SHORT},
+    {"s16", 2, POOL_INT},  {"u16", 2, POOL_INT},  {"s16", 2, POOL_WIDE},   {"u16", 2, POOL_WIDE},
+    {"s32", 4, POOL_WIDE}, {"u32", 4, POOL_WIDE}, {"u32", 4, POOL_INT},    {"b32", 4, POOL_INT},
+    {"s32", 4, POOL_INT},  {"u32", 4, POOL_INT},  {"b64", 8, POOL_WIDE},   {"s64", 8, POOL_WIDE},
+    {"f32", 4, POOL_F32},  {"f64", 8, POOL_F64},  {"u32", 4, POOL_UNIFORM}};
 enum { NELEMENTS = sizeof elements / sizeof *elements - 1 }; /* the last one is for uniform places */
 
 /* What is stored may hold numbers; what is loaded leaves out some elements of a vector, never all. */
-static void data(unsigned pool, unsigned count, bool store)
+const struct element *any_element(void) { return &elements[rnd(NELEMENTS)]; }
+
+void data(unsigned pool, unsigned count, bool store)
 {
     unsigned first = any(pool);
     if (count > 1)
@@ -49,7 +48,7 @@ static void offset(unsigned room, unsigned bytes)
     }
 }
 
-static void guard(void)
+void guard(void)
 {
     if (rnd(5) == 0)
         say("@%s%s ", rnd(2) ? "!" : "", reg(POOL_PRED));

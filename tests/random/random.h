@@ -46,7 +46,12 @@ enum {
     COLUMN = GRID * MAX_THREADS * 8, /* of results: a register of all threads */
     SLOT = 32 /* bytes of global, shared and local memory that are a thread's own */,
     ACC_BYTES = 4096,
-    IN_WORDS = 4096
+    IN_WORDS = 4096,
+    PLACE_ROOM = 64,    /* bytes of a thread's own that one burst of accesses may take */
+    PLACE_STRIDE = 132, /* the longest from thread to thread */
+    FAR_BYTES = 64,     /* of local memory */
+    PARAM_BYTES = 64,
+    FACTOR_BYTES = 2048 /* of shared memory that all threads read */
 };
 
 /* What a program may contain. */
@@ -56,9 +61,17 @@ enum {
     GEN_JUMPS = 4, /* breaks, early exits */
     GEN_CALLS = 8,
     GEN_ATOMICS = 16,
-    GEN_ODD = 32,  /* what tier 1 refuses: irreducible loops, branch tables, recursion,
+    GEN_ODD = 32,    /* what tier 1 refuses: irreducible loops, branch tables, recursion,
                    * parameters in registers */
-    GEN_SMALL = 64 /* quickly compiled */
+    GEN_SMALL = 64,  /* quickly compiled */
+    GEN_PLACES = 128 /* several places of a thread's own at once (places.c) */
+};
+
+/* How an array lies between its threads: each has `stride` bytes, of which it uses `room`, in that many columns of all
+ * threads. */
+enum { ORDER_FORWARD, ORDER_REVERSED, ORDER_TABLE /* of numbers */, ORDER_ADDRESSES };
+struct layout {
+    unsigned order, columns, stride, room, align;
 };
 struct program {
     uint64_t seed;
@@ -70,6 +83,7 @@ struct program {
     bool own[MAX_ITEMS];
     unsigned nconstruct;
     unsigned nlabel, nmask, ncount;
+    struct layout layout[2]; /* of the array in global memory, of that in shared memory */
     char functions[8192];
 };
 void generate(struct program *p, uint64_t seed, unsigned flags);
@@ -84,9 +98,13 @@ char *program_text(const struct program *p, const bool *drop);
 struct args {
     uint64_t out, in, acc, own;
     uint32_t n;
+    uint64_t lay, order, pointers, words; /* from thread to thread, */
+    uint32_t stride;                      /* the same in bytes */
+    uint8_t big[PARAM_BYTES] __attribute__((aligned(16)));
 };
 struct memory {
     uint8_t out[COLUMNS * COLUMN], acc[ACC_BYTES], own[GRID * MAX_THREADS * SLOT];
+    uint8_t lay[GRID * MAX_THREADS * PLACE_STRIDE]; /* a copy of what lies at the page's border */
 };
 
 /* ---- reference.c: independent threads, scalar, one instruction at a time ---- */

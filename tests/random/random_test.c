@@ -2,10 +2,13 @@
  * with the handlers of every CPU level, and by tier 1. A difference is reduced to few instructions.
  *
  * RANDOM_SECONDS=n searches for that long, from seed RANDOM_SEED on; RANDOM_COUNT=n runs so many
- * programs; RANDOM_KEEP=folder keeps the reduced PTX; RANDOM_TIER1=0 leaves tier 1 out. */
+ * programs; RANDOM_FLAGS=n adds to what all of them contain; RANDOM_KEEP=folder keeps the reduced
+ * PTX; RANDOM_TIER1=0 leaves tier 1 out. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "ptx/base/base.h"
 #include "ptx/tier0/handler.h"
@@ -15,10 +18,31 @@
 
 /* ---- memory ---- */
 
-static uint32_t input[IN_WORDS];
+static uint32_t *input;      /* IN_WORDS, between pages that must not be touched */
+static uint8_t *border[3];   /* the ends of memory before such pages: places, their order, their addresses */
+static struct layout layout; /* of the program in work */
+
+/* Pages for that many bytes, none before and behind them. */
+static uint8_t *map_between(size_t bytes, uint8_t **end)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), n = (bytes + page - 1) / page * page;
+    uint8_t *p = mmap(NULL, n + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || mprotect(p + page, n, PROT_READ | PROT_WRITE)) {
+        printf("not ok no memory\n");
+        exit(1);
+    }
+    *end = p + page + n;
+    return p + page;
+}
 
 static void fill_input(void)
 {
+    uint8_t *end;
+    map_between(IN_WORDS * sizeof *input, &end);
+    input = (uint32_t *)(void *)end - IN_WORDS;
+    map_between(sizeof((struct memory *)0)->lay, &border[0]);
+    map_between(GRID * MAX_THREADS * 4, &border[1]);
+    map_between(GRID * MAX_THREADS * 8, &border[2]);
     uint64_t x = 88172645463325252ull;
     for (unsigned i = 0; i < IN_WORDS; i++) {
         x ^= x << 13;
@@ -34,12 +58,46 @@ static void fill_input(void)
     }
 }
 
-static void memory_init(struct memory *m, struct args *a)
+/* The array of places that are threads' own, its order and its addresses, each up to the border. The first half of the
+ * order goes straight on, so that rows of lanes are found there; the rest is mixed. */
+static void places_init(struct args *a, uint32_t threads)
+{
+    const uint32_t n = GRID * threads;
+    uint32_t *order = (uint32_t *)(void *)border[1] - n, x = 12345;
+    uint64_t *pointer = (uint64_t *)(void *)border[2] - n;
+    uint8_t *lay = border[0] - n * layout.stride * layout.columns;
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = i;
+    for (uint32_t i = n - 1; i > n / 2; i--) {
+        x = x * 1664525u + 1013904223u;
+        const uint32_t j = n / 2 + (x >> 8) % (i - n / 2 + 1), was = order[i];
+        order[i] = order[j];
+        order[j] = was;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        pointer[i] = (uintptr_t)lay + order[i] * layout.stride;
+    for (uint8_t *p = border[0] - sizeof((struct memory *)0)->lay, *q = p; q < border[0]; q++)
+        *q = (uint8_t)((q - p) * 41 >> 2);
+    a->lay = (uintptr_t)lay;
+    a->order = (uintptr_t)order;
+    a->pointers = (uintptr_t)pointer;
+    a->words = layout.stride / 4;
+    a->stride = layout.stride;
+    for (unsigned i = 0; i < sizeof a->big; i++)
+        a->big[i] = (uint8_t)(i * 53 + 7);
+}
+
+static void memory_init(struct memory *m, struct args *a, uint32_t threads)
 {
     memset(m, 0, sizeof *m);
     for (size_t i = 0; i < sizeof m->own; i++)
         m->own[i] = (uint8_t)(i * 37 >> 3);
-    *a = (struct args){(uintptr_t)m->out, (uintptr_t)input, (uintptr_t)m->acc, (uintptr_t)m->own, 1234567};
+    *a = (struct args){.out = (uintptr_t)m->out,
+                       .in = (uintptr_t)input,
+                       .acc = (uintptr_t)m->acc,
+                       .own = (uintptr_t)m->own,
+                       .n = 1234567};
+    places_init(a, threads);
 }
 
 static bool is_nan(unsigned pool, uint64_t v)
@@ -100,6 +158,12 @@ static bool memory_differ(const struct memory *a, const struct memory *b, unsign
             snprintf(why, size, "sum %u, byte %u: %x and %x", i / 128, i % 128, a->acc[i], b->acc[i]);
             return true;
         }
+    for (unsigned i = 0; i < sizeof a->lay; i++)
+        if (a->lay[i] != b->lay[i]) {
+            snprintf(why, size, "byte %u from the end of places: %x and %x", (unsigned)sizeof a->lay - i, a->lay[i],
+                     b->lay[i]);
+            return true;
+        }
     return false;
 }
 
@@ -134,16 +198,25 @@ static int run(enum way w, const char *text, const uint32_t block[3], struct mem
     static const int level[] = {
         [TIER0_V1] = 1, [TIER0_V3] = 3, [TIER0_V4] = 4, [TIER0_PORTABLE] = -1, [BASELINE] = BASE_LEVEL};
     struct args a;
-    memory_init(m, &a);
+    int r, isa = w == TIER1 ? (int)t1_isa_here() : w == TIER1_AVX2 ? T1_AVX2 : T1_PLAIN;
+    memory_init(m, &a, block[0] * block[1] * block[2]);
     if (w == REFERENCE)
-        return reference_run(text, block, &a, why, size);
-    if (w < TIER1)
-        return tier0_run(text, block, &a, level[w], why, size);
-    int isa = w == TIER1 ? (int)t1_isa_here() : w == TIER1_AVX2 ? T1_AVX2 : T1_PLAIN;
-    return tier1_run(text, block, &a, isa, why, size);
+        r = reference_run(text, block, &a, why, size);
+    else if (w < TIER1)
+        r = tier0_run(text, block, &a, level[w], why, size);
+    else
+        r = tier1_run(text, block, &a, isa, why, size);
+    memcpy(m->lay, border[0] - sizeof m->lay, sizeof m->lay);
+    return r;
 }
 
 static struct memory memory_a, memory_b;
+
+static uint64_t option(const char *name, uint64_t otherwise)
+{
+    const char *s = getenv(name);
+    return s && *s ? strtoull(s, NULL, 0) : otherwise;
+}
 
 /* 1 the same, 0 different or failed (*why), -1 refused. */
 static int compare(enum way x, enum way y, const char *text, const uint32_t block[3], char *why, size_t size)
@@ -257,6 +330,8 @@ static bool check_pair(struct program *p, enum way x, enum way y, const uint32_t
     return false;
 }
 
+enum { EACH = 71, EACH_PLACES = 142, PLACES = 36 }; /* of a short run one program in so many is compiled */
+
 /* All comparisons of one program; which shapes and features follows from the seed. */
 static void check_program(uint64_t seed, bool tier1)
 {
@@ -274,7 +349,13 @@ static void check_program(uint64_t seed, bool tier1)
     bool good = true;
     if (tier1 && seed % 5) /* compiling costs most of the time */
         f |= GEN_SMALL;
+    if (seed % 3 == 0)
+        f |= GEN_PLACES;
+    if (seed % EACH_PLACES == PLACES) /* of those that are compiled, so that nothing is refused there */
+        f = (f | GEN_PLACES | GEN_SMALL) & ~(unsigned)GEN_ODD;
+    f |= (unsigned)option("RANDOM_FLAGS", 0);
     generate(&p, seed, f);
+    layout = p.layout[0];
     total.programs++;
     if (f & GEN_KNOWN)
         for (unsigned k = 0; k < 3 && good; k++)
@@ -288,12 +369,6 @@ static void check_program(uint64_t seed, bool tier1)
             good = check_pair(&p, TIER0, possible(w) ? w : TIER1, shapes[k]);
     }
     program_free(&p);
-}
-
-static uint64_t option(const char *name, uint64_t otherwise)
-{
-    const char *s = getenv(name);
-    return s && *s ? strtoull(s, NULL, 0) : otherwise;
 }
 
 #if CUMU_ASAN || CUMU_TSAN
@@ -317,7 +392,7 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     fill_input();
     for (uint64_t i = 0; i < count && total.failed < 20 && (!seconds || time(NULL) < end); i++)
-        check_program(seed + i, tier1 && (seconds || i % 71 == 0));
+        check_program(seed + i, tier1 && (seconds || i % EACH == 0 || (seed + i) % EACH_PLACES == PLACES));
     for (enum way w = TIER0; w <= TIER1_PLAIN; w++)
         printf("# %s: %llu runs alike\n", way_name[w], (unsigned long long)total.runs[w]);
     for (unsigned i = 0; i < 40 && refusals[i].n; i++)

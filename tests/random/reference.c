@@ -35,8 +35,8 @@ struct block {
 };
 
 enum {
-    VAR = SLOT, /* bytes; parameters have up to 16 */
-    SHARED_BYTES = MAX_THREADS * SLOT
+    VAR = FAR_BYTES, /* bytes; parameters have up to 16 */
+    SHARED_BYTES = MAX_THREADS * (SLOT + PLACE_STRIDE) + FACTOR_BYTES
 };
 
 static bool fail(struct block *b, const struct ptx_func *f, const struct ptx_instr *in)
@@ -317,6 +317,10 @@ static bool step(struct block *b, struct thread *t)
     case PTX_OP_ST: return load_store(b, t, in);
     case PTX_OP_ATOM:
     case PTX_OP_RED: return atomic(b, t, in);
+    case PTX_OP_CVTA: /* generic addresses are this process's */
+        set(k, &in->dst[0],
+            source(b, t, &in->src[0]) + (in->space == PTX_SP_SHARED ? (uint64_t)(uintptr_t)b->shared : 0));
+        return true;
     case PTX_OP_MOV: return move(b, t, in);
     default: return arithmetic(b, t, in);
     }

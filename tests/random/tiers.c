@@ -84,8 +84,8 @@ static bool compile(const char *text, size_t size, int isa, char *why, size_t ro
     bool good = f && fwrite(text, 1, size, f) == size;
     if (f)
         fclose(f);
-    snprintf(command, sizeof command, "%s %s -o %s %s 2>%s", cc && *cc ? cc : "cc", t1_isa_flags((enum t1_isa)isa),
-             path[1], path[0], path[2]);
+    snprintf(command, sizeof command, "%s %s%s -o %s %s 2>%s", cc && *cc ? cc : "cc", t1_isa_flags((enum t1_isa)isa),
+             t1_size_flags(size), path[1], path[0], path[2]);
     struct rusage before, after;
     getrusage(RUSAGE_CHILDREN, &before);
     good = good && system(command) == 0;

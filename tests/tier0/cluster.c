@@ -127,13 +127,14 @@ static const char copies[] = KERNEL(
     "ld.shared.u32 %r23, [%r3+256];\n" SYNC STORE("%r23"));
 static uint32_t copies_want(uint32_t i) { return 2 * neighbour(i, size - 1); }
 
-/* Rank 0 brings about twenty phases of all blocks' mbarriers and waits at its own only: the others see each, as a parity
- * tells two phases apart, not three. */
+/* Rank 0 brings about twenty phases of all blocks' mbarriers and waits at its own only: the others see each, as a
+ * parity tells two phases apart, not three. */
 static const char driven[] = KERNEL(
     START "@%p1 mbarrier.init.shared::cta.b64 [bar], 1;\n" SYNC
           "mov.u32 %r20, 0; mov.u32 %r21, bar; setp.eq.u32 %p2, %r10, 0; and.pred %p2, %p2, %p1;\n"
           "L: @!%p2 bra W; mov.u32 %r22, 0;\n"
-          "M: mapa.shared::cluster.u32 %r23, %r21, %r22; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r23];\n"
+          "M: mapa.shared::cluster.u32 %r23, %r21, %r22;\n"
+          "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r23];\n"
           "add.u32 %r22, %r22, 1; setp.lt.u32 %p3, %r22, %r11; @%p3 bra M;\n"
           "W: and.b32 %r24, %r20, 1;\n"
           "V: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p4, [bar], %r24; @!%p4 bra V;\n"
