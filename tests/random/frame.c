@@ -59,7 +59,7 @@ static void places_tail(FILE *f, const struct layout *shared)
 
 static void head(FILE *f, const struct program *p)
 {
-    fprintf(f, ".version 8.3\n.target sm_90\n.address_size 64\n%s", p->flags & GEN_CALLS ? p->functions : "");
+    fprintf(f, ".version 8.8\n.target sm_100\n.address_size 64\n%s", p->flags & GEN_CALLS ? p->functions : "");
     fprintf(f, ".const .align 16 .b32 tab[64] = {");
     for (unsigned i = 0; i < 64; i++)
         fprintf(f, "%s%u", i ? ", " : "", (i * 2654435761u) >> (i % 29));

@@ -7,7 +7,7 @@
 
 /* ---- where a thread's own bytes are ---- */
 
-static const unsigned strides[] = {4, 8, 12, 16, 20, 24, 32, 36, 48, 132};
+static const unsigned strides[] = {4, 8, 12, 16, 20, 24, 32, 36, 48, 64, 132};
 
 void choose_layouts(void)
 {
@@ -17,7 +17,7 @@ void choose_layouts(void)
         l->columns = k == 0 && rnd(4) == 0 ? 2 + rnd(7) : 1;
         l->stride = strides[rnd(l->columns > 1 ? 2 : sizeof strides / sizeof *strides)];
         l->room = l->stride > PLACE_ROOM ? PLACE_ROOM : l->stride;
-        for (l->align = 16; l->stride % l->align;)
+        for (l->align = 32; l->stride % l->align;)
             l->align /= 2;
     }
 }
@@ -82,6 +82,8 @@ static void one(const struct element *el, unsigned count, unsigned off, bool sto
     const char *order = (strstr(at.load, "global") || strstr(at.load, "shared")) && !strstr(at.load, ".nc") && !rnd(20)
                             ? orders[rnd(3)]
                             : "";
+    if (count * el->size > 16)
+        order = "";
     char vec[16] = "", name[32];
     unsigned pool = el->pool;
     const char *type = el->type;
@@ -157,6 +159,8 @@ static void some(bool store)
     unsigned count = 1u << rnd(el->size == 8 ? 2 : 3);
     while (count > 1 && (count * el->size > at.room || count * el->size > at.align))
         count /= 2;
+    if (strstr(at.load, ".global") && at.align >= 32 && rnd(2)) /* 256 bits */
+        count = el->pool == POOL_INT && el->size == 4 ? 8 : el->size == 8 ? 4 : count;
     const unsigned bytes = count * el->size;
     if (bytes <= at.room && bytes <= at.align)
         one(el, count, rnd(at.room / bytes) * bytes, store);
@@ -196,16 +200,23 @@ static void rounds(void)
         accesses();
         return;
     }
+    char lane[8];
+    snprintf(lane, sizeof lane, "%s", rnd(4) ? reg(POOL_INT) : "%u2");
+    const bool known = rnd(2); /* before the first round; where a round only reads, tier 1 may go lane by lane */
     at.room -= most * step;
+    if (known && rnd(3))
+        at.store = NULL;
+    if (known)
+        say("and.b32 %%t5, %s, 3;\nmin.u32 %%t1, %%t5, %u;\n", lane, most);
     say("mov.u32 %%c%u, 0;\nL%u:\n", c, top);
     accesses();
     if (strchr(at.base, 't'))
         say("add.s32 %%t4, %%t4, %u;\n", step);
     else
         say("add.s64 %%w2, %%w2, %u;\n", step);
-    say("and.b32 %%t5, %s, 3;\nmin.u32 %%t5, %%t5, %u;\nsetp.lt.u32 %%q0, %%c%u, %%t5;\nadd.u32 %%c%u, %%c%u, 1;\n"
-        "@%%q0 bra L%u;\n",
-        rnd(4) ? reg(POOL_INT) : "%u2", most, c, c, c, top);
+    if (!known)
+        say("and.b32 %%t5, %s, 3;\nmin.u32 %%t1, %%t5, %u;\n", lane, most);
+    say("setp.lt.u32 %%q0, %%c%u, %%t1;\nadd.u32 %%c%u, %%c%u, 1;\n@%%q0 bra L%u;\n", c, c, c, top);
 }
 
 /* ---- items ---- */
@@ -260,13 +271,13 @@ static void own_local(void)
 /* Inputs that all threads read, from the array's begin on, or back from its end. */
 static void input(void)
 {
-    const unsigned stride = strides[rnd(9)];
+    const unsigned stride = strides[rnd(sizeof strides / sizeof *strides - 2)];
     at = (struct burst){.base = "%w2",
                         .load = rnd(3)   ? "ld.global"
                                 : rnd(2) ? "ld.global.nc"
                                          : "ld",
                         .room = stride,
-                        .align = 16};
+                        .align = 32};
     while (stride % at.align)
         at.align /= 2;
     if (rnd(2))
