@@ -40,6 +40,7 @@ struct mccl_wire { /* under its lock, as everything here */
     size_t bytes;
     int descriptor, nranks, rank;
     int spare;              /* descriptor: given up before UCX closes ways, for which it needs one; or -1 */
+    int promised;           /* descriptors that are kept for its ways, until they are made */
     bool owes, ending;      /* owes: something is to be sent when UCX has returned */
     _Atomic unsigned moves; /* how often something moved */
     bool known;             /* others have the address: they may be making ways to here */
@@ -54,7 +55,8 @@ struct mccl_wire { /* under its lock, as everything here */
 /* wire.c. The way to a peer, made when it is first needed. */
 ucs_status_t mccl_way_reach(struct mccl_wire *w, int peer);
 
-/* worker.c. What UCX has of the wire; before it closes anything of that. */
+/* worker.c. All ways are made, or none will be. What UCX has of the wire; before it closes anything of that. */
+void mccl_worker_made(struct mccl_wire *w);
 void mccl_worker_end(struct mccl_wire *w);
 void mccl_worker_ends(struct mccl_wire *w);
 

@@ -257,7 +257,11 @@ static bool can_close(const struct mccl_wire *w)
 }
 
 void mccl_wire_known(struct mccl_wire *w, bool known) { w->known = known; }
-void mccl_wire_settled(struct mccl_wire *w) { w->settled = true; }
+void mccl_wire_settled(struct mccl_wire *w)
+{
+    w->settled = true;
+    mccl_worker_made(w);
+}
 
 void mccl_wire_cancel(struct mccl_wire *w)
 {
@@ -272,6 +276,7 @@ void mccl_wire_close(struct mccl_wire *w)
 {
     if (!w)
         return;
+    mccl_worker_made(w);
     if (!can_close(w))
         return;
     if (w->worker && !w->ending)

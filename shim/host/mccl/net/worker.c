@@ -13,11 +13,18 @@
 #include "host/mccl/net/net.h"
 #include "host/mccl/net/ways.h"
 
-#define LEAST 24 /* descriptors that must be left: UCX 1.13 ends the process where it gets none */
+/* Descriptors that must be left, and two for each rank: UCX 1.13 ends the process where it gets none. A worker takes 11
+ * for TCP, 15 for all that a host without RDMA has; then a rank takes one, and two for each rank, until it has all ways
+ * (4 to 8 ranks, one a host). The rest is for what it opens meanwhile. */
+#define LEAST 24
+#define KEPT 2
 /* TCP brings a message by pieces of what a connection's buffer takes, 64 KiB if nothing is said: a chunk (collective.c)
  * takes 0.87 of the time if all but its beginning is one. Every connection has a buffer, so only between few ranks. */
 #define SEGMENT "256k"
 #define FEW 32
+
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+static int promised; /* descriptors of the workers whose ways are not made yet; the lock is held */
 
 /* UCX chooses how messages go by what devices promise. Between TCP's ends its rendezvous takes 24 us for 32 KiB, which
  * are there in 9 if they are sent at once, and 490 us for 1 MiB, which takes 160. Nothing long comes unexpected
@@ -74,6 +81,14 @@ static ucs_status_t begin(struct mccl_wire *w, const char *transports)
     return s;
 }
 
+void mccl_worker_made(struct mccl_wire *w)
+{
+    pthread_mutex_lock(&one_at_a_time);
+    promised -= w->promised;
+    w->promised = 0;
+    pthread_mutex_unlock(&one_at_a_time);
+}
+
 /* When its last way over a device is closed, UCX 1.13 opens that device once more to ask it something, and ends the
  * process where it gets no descriptor (ucp_worker_set_am_handlers). */
 void mccl_worker_ends(struct mccl_wire *w)
@@ -97,9 +112,10 @@ void mccl_worker_end(struct mccl_wire *w)
     w->context = NULL;
 }
 
-/* May the process open so many more? */
+/* May the process open so many more? Those that other ranks of it are about to open are not left. */
 static bool has_descriptors(int n)
 {
+    n += promised;
     struct rlimit most;
     if (getrlimit(RLIMIT_NOFILE, &most))
         return true;
@@ -110,11 +126,6 @@ static bool has_descriptors(int n)
 
 struct mccl_wire *mccl_wire_open(int nranks, int rank, char *text, size_t size)
 {
-    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-    if (!has_descriptors(LEAST + 2 * nranks)) {
-        snprintf(text, size, "lacks descriptors for UCX: %d and two a rank are not left (ulimit -n)", LEAST);
-        return NULL;
-    }
     const char *missing = mccl_ucx_open();
     struct mccl_wire *w = missing ? NULL : calloc(1, sizeof *w + (size_t)nranks * sizeof *w->peer);
     if (!w) {
@@ -134,18 +145,24 @@ struct mccl_wire *mccl_wire_open(int nranks, int rank, char *text, size_t size)
     sigfillset(&all);
     pthread_mutex_lock(&one_at_a_time);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    ucs_status_t s = begin(w, NULL);
-    if (s && !mccl_settings()->transports) { /* it takes 5 MB of /dev/shm, of which a container may have 64 */
+    const bool enough = has_descriptors(LEAST + 2 * nranks);
+    ucs_status_t s = enough ? begin(w, NULL) : UCS_ERR_NO_RESOURCE;
+    if (s && enough && !mccl_settings()->transports) { /* it takes 5 MB of /dev/shm, of which a container may have 64 */
         mccl_worker_end(w);
         s = begin(w, "^posix");
     }
+    if (!s)
+        promised += w->promised = KEPT + 2 * nranks;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_mutex_unlock(&one_at_a_time);
     if (!s && w->bytes <= MCCL_ADDRESS_MAX) {
         w->spare = fcntl(w->descriptor, F_DUPFD_CLOEXEC, 0);
         return w;
     }
-    snprintf(text, size, "UCX: %s", s ? mccl_wire_error(s) : "too many devices for an address of 16 KiB");
+    if (enough)
+        snprintf(text, size, "UCX: %s", s ? mccl_wire_error(s) : "too many devices for an address of 16 KiB");
+    else
+        snprintf(text, size, "lacks descriptors for UCX: %d and two a rank are not left (ulimit -n)", LEAST);
     mccl_wire_close(w);
     return NULL;
 }
