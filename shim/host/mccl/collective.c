@@ -11,16 +11,8 @@
  * Direct ones end with a barrier, because a caller may reuse its buffers at once. */
 #include <string.h>
 
+#include "host/mccl/collective.h"
 #include "host/mccl/net/net.h"
-
-#define LAZY 8 /* at most MCCL_STAGES: a root waits for no number that it has not published */
-
-struct view { /* of one collective or chunk */
-    mcclComm_t c;
-    const struct mccl_job *job;
-    size_t size; /* of an element */
-    uint64_t number, slot;
-};
 
 static bool reduces(enum mccl_kind kind)
 {
@@ -34,42 +26,7 @@ static bool gets(const struct mccl_job *j, int rank)
     return j->kind == MCCL_REDUCE ? rank == j->root : j->kind != MCCL_BROADCAST || rank != j->root;
 }
 
-static struct mccl_what what_of(const struct mccl_job *j)
-{
-    j = j->whole ? j->whole : j;
-    return (struct mccl_what){.kind = (uint8_t)j->kind,
-                              .type = (uint8_t)j->type,
-                              .op = (uint8_t)j->op,
-                              .root = (uint8_t)j->root,
-                              .count = j->count};
-}
-
-/* What must agree between ranks, in their order. */
-static uint64_t mix(uint64_t history, const struct mccl_job *j)
-{
-    j = j->whole ? j->whole : j;
-    uint64_t what = (uint64_t)j->kind | (uint64_t)j->type << 3 | (uint64_t)(j->op & 15) << 7 | (uint64_t)j->root << 11 |
-                    (uint64_t)j->count << 20;
-    return (history ^ what) * 0x9e3779b97f4a7c15u ^ history >> 29;
-}
-
-static void set_number(struct view *v, uint64_t number)
-{
-    v->number = number;
-    v->slot = number % MCCL_AHEAD;
-}
-
-/* Rank i's, of this number. */
-static struct mccl_post *post(const struct view *v, int i) { return &v->c->shared->member[i].post[v->slot]; }
-
-/* How far a rank may be ahead with a contribution of that size. */
-static uint64_t window(size_t bytes)
-{
-    return bytes <= MCCL_INLINE ? MCCL_AHEAD : bytes <= MCCL_STAGED_BYTES ? MCCL_STAGED_AHEAD : MCCL_STAGES;
-}
-
-/* Every rank must be done with what a new post takes the place of. Only looks, if it may not wait. */
-static mcclResult_t make_room(mcclComm_t c, uint64_t ahead, bool may_wait)
+mcclResult_t mccl_make_room(mcclComm_t c, uint64_t ahead, bool may_wait)
 {
     uint64_t next = c->number + 1;
     if (next <= c->passed + ahead)
@@ -90,24 +47,7 @@ static mcclResult_t make_room(mcclComm_t c, uint64_t ahead, bool may_wait)
     return mcclSuccess;
 }
 
-/* The next number, for which there is room. */
-static void count_as(struct view *v, uint64_t history)
-{
-    mcclComm_t c = v->c;
-    set_number(v, ++c->number);
-    c->history = history;
-    c->shared->member[c->rank].what[v->slot] = what_of(v->job);
-}
-
 static void count(struct view *v) { count_as(v, mix(v->c->history, v->job)); }
-
-/* And this rank's line, unpublished. */
-static struct mccl_post *describe(const struct view *v)
-{
-    struct mccl_post *mine = post(v, v->c->rank);
-    mine->history = v->c->history;
-    return mine;
-}
 
 static struct mccl_post *begin(struct view *v)
 {
@@ -158,21 +98,6 @@ static mcclResult_t compare(const struct view *v, int i)
 static bool needs(const struct view *v, int i)
 {
     return v->job->kind == MCCL_BROADCAST ? i == v->job->root && i != v->c->rank : true;
-}
-
-/* Of a short broadcast this rank is about to publish its part as the root: no other one may be. In their order roots
- * come one after the other, as each has had the data of the one before. False: there is another one, whom it meets
- * instead of what it would do later. */
-static bool enter_root(const struct view *v)
-{
-    mcclComm_t c = v->c;
-    uint64_t before = atomic_exchange(&c->shared->rooted, v->number << 8 | (uint64_t)c->rank);
-    int other = (int)(before & 255);
-    if (before >> 8 < v->number || other == c->rank)
-        return true;
-    c->refused = v->number;
-    c->rival = other;
-    return false;
 }
 
 static mcclResult_t meet_rival(const struct view *v)
@@ -256,24 +181,6 @@ static void take(const struct view *v, const void **from, size_t at, size_t n)
     }
 }
 
-/* Where rank i's contribution of that size lies: in the counter's line or in a staging area. */
-static unsigned char *place(const struct view *v, int i, size_t bytes)
-{
-    struct mccl_member *m = &v->c->shared->member[i];
-    return bytes <= MCCL_INLINE         ? post(v, i)->data
-           : bytes <= MCCL_STAGED_BYTES ? m->small[v->number % MCCL_STAGED_AHEAD]
-                                        : m->stage[v->number % MCCL_STAGES];
-}
-
-/* Nobody looks at the next number's line yet, which this CPU fetches meanwhile: later it would have to wait for it. */
-static void publish_ahead(const struct view *v, struct mccl_post *mine)
-{
-    atomic_store_explicit(&mine->number, v->number, memory_order_release);
-#if defined __x86_64__
-    __asm__ volatile("prefetchw %0" : : "m"(v->c->shared->member[v->c->rank].post[(v->number + 1) % MCCL_AHEAD]));
-#endif
-}
-
 /* One chunk by way of the counters' lines or the staging areas, in two halves: what this rank gives, */
 static void give(struct view *v, size_t at, size_t n)
 {
@@ -281,7 +188,7 @@ static void give(struct view *v, size_t at, size_t n)
     bool contributes = gives(v->job, v->c->rank);
     /* Before anything is written to the line, which the others have in their caches as they look at it: a locked
      * instruction behind that would wait until they have given it up, and they take it back at once. */
-    if (v->job->kind == MCCL_BROADCAST && contributes && !at && !enter_root(v))
+    if (v->job->kind == MCCL_BROADCAST && contributes && !at && !mccl_enter_root(v))
         return;
     struct mccl_post *mine = describe(v);
     if (contributes)
@@ -321,7 +228,7 @@ static mcclResult_t staged(struct view *v)
     mcclResult_t r = mcclSuccess;
     for (size_t at = 0; at < v->job->count && !r; at += room) {
         size_t n = v->job->count - at < room ? v->job->count - at : room;
-        r = make_room(v->c, window(contribution_room(v, n)), true);
+        r = mccl_make_room(v->c, window(contribution_room(v, n)), true);
         if (!r)
             give(v, at, n);
         r = r ? r : get(v, at, n);
@@ -475,53 +382,6 @@ static struct view view_of(struct mccl_job *job)
     return (struct view){.c = job->comm, .job = job, .size = mccl_type_size(job->type)};
 }
 
-/* ---- a short broadcast at a stroke -------------------------------------------------------------- */
-
-bool mccl_is_stroke(const struct mccl_job *job)
-{
-    return job->kind == MCCL_BROADCAST && !job->comm->net && job->comm->nranks > 1 &&
-           job->count * mccl_type_size(job->type) <= MCCL_COPIED_BYTES;
-}
-
-bool mccl_stroke_can_go(const struct mccl_job *job)
-{
-    mcclComm_t c = job->comm;
-    const uint64_t next = c->number + 1, ahead = window(job->count * mccl_type_size(job->type));
-    if (next > c->passed + ahead && make_room(c, ahead, false))
-        return false;
-    return job->root == c->rank || atomic_load_explicit(&c->shared->member[job->root].post[next % MCCL_AHEAD].number,
-                                                        memory_order_acquire) >= next;
-}
-
-bool mccl_step_stroke(struct mccl_job *job)
-{
-    mcclComm_t c = job->comm;
-    const size_t bytes = job->count * mccl_type_size(job->type);
-    struct view v = {.c = c, .job = job, .size = 1};
-    const bool root = job->root == c->rank;
-    const uint64_t history = mix(c->history, job);
-    set_number(&v, c->number + 1);
-    if (!root && post(&v, job->root)->history != history)
-        return false;
-    count_as(&v, history);
-    if (root && !enter_root(&v)) {
-        job->given = v.number;
-        return false;
-    }
-    struct mccl_post *mine = describe(&v);
-    if (root) {
-        memcpy(place(&v, c->rank, bytes), job->send, bytes);
-        publish_ahead(&v, mine);
-    } else
-        atomic_store_explicit(&mine->number, v.number, memory_order_release);
-    const void *from = root ? job->send : (const void *)place(&v, job->root, bytes);
-    if (from != job->recv)
-        memcpy(job->recv, from, bytes);
-    if (v.number % LAZY == 0)
-        atomic_store_explicit(&c->shared->member[c->rank].done, v.number, memory_order_release);
-    return true;
-}
-
 /* ---- all others, in two halves ------------------------------------------------------------------ */
 
 bool mccl_begin_collective(struct mccl_job *job)
@@ -536,7 +396,7 @@ bool mccl_begin_collective(struct mccl_job *job)
     if (v.c->net)
         return mccl_short_fits(job) && mccl_short_begin(job);
     if ((!brief && (!job->mappable || room * (size_t)v.c->nranks > MCCL_HERE_BYTES)) ||
-        make_room(v.c, brief ? window(room) : MCCL_AHEAD, false))
+        mccl_make_room(v.c, brief ? window(room) : MCCL_AHEAD, false))
         return false;
     if (brief)
         give(&v, 0, job->count);
@@ -607,7 +467,7 @@ mcclResult_t mccl_run_collective(struct mccl_job *job)
     }
     if (is_short(&v))
         return staged(&v);
-    mcclResult_t r = make_room(c, MCCL_AHEAD, true);
+    mcclResult_t r = mccl_make_room(c, MCCL_AHEAD, true);
     if (r)
         return r;
     offer(&v);
