@@ -386,13 +386,23 @@ bool ptx_waits_for_lanes(const struct ptx_instr *in);
 /* Pruned SSA; values keep their register, so that mapping every value back to its register
  * is always valid. */
 int ptx_ssa_build(struct ptx_func *f, struct ptx_diag *diag);
-struct ptx_given { /* a kernel parameter, by its offset and bytes, that has this value */
+enum ptx_given_kind {
+    PTX_GIVEN_VALUE, /* it has this value */
+    PTX_GIVEN_WARPS  /* it is a multiple of 32 up to PTX_MOST_GIVEN, but not 0 */
+};
+enum { PTX_MOST_GIVEN = 1 << 30, PTX_FEW_BLOCKS = 1 << 20 };
+struct ptx_given { /* what is assumed of a kernel parameter, by its offset and bytes */
     uint32_t offset, size;
+    enum ptx_given_kind kind;
     int64_t value;
+    bool prepared; /* the parameters at `magic` and `shift`, of 32 bits, make a division by it of a multiplication */
+    uint32_t magic, shift;
 };
 struct ptx_shape { /* what the analysis may assume of a launch */
     uint32_t block[3];
     bool exact;
+    bool warps;      /* blockDim.x is a multiple of 32 */
+    bool few_blocks; /* gridDim.x is no more than PTX_FEW_BLOCKS */
     const struct ptx_given *given;
     uint32_t ngiven;
 };

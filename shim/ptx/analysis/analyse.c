@@ -61,21 +61,6 @@ static struct ptx_fact opnd_fact(const struct ptx_run *r, const struct ptx_instr
     }
 }
 
-/* A kernel parameter whose value may be assumed. */
-static bool given_at(const struct ptx_run *r, const struct ptx_instr *in, const struct ptx_var *v, int64_t *value)
-{
-    const struct ptx_shape *s = r->shape;
-    const struct ptx_opnd *a = &in->src[0];
-    if (!r->f->is_entry || !v || a->reg >= 0 || PTX_SYM_BAND(a->sym) != PTX_BAND_PARAM || in->vec > 1 || in->ndst != 1)
-        return false;
-    for (uint32_t k = 0; k < s->ngiven; k++)
-        if (s->given[k].offset == v->offset + a->imm && s->given[k].size == ptx_type_size(in->type[0])) {
-            *value = s->given[k].value;
-            return !ptx_type_is_float(in->type[0]);
-        }
-    return false;
-}
-
 /* A load: one value for the warp when all lanes read one address that is not their own memory. */
 static struct ptx_fact load_fact(const struct ptx_run *r, const struct ptx_instr *in, uint32_t i, uint32_t block)
 {
@@ -85,11 +70,8 @@ static struct ptx_fact load_fact(const struct ptx_run *r, const struct ptx_instr
     struct ptx_fact base = a->reg >= 0 ? fact_at(r, r->f->instr_src[i][0], block) : ptx_fact_uniform();
     struct ptx_fact f = ptx_fact_varying();
     bool own_param = space == PTX_SP_PARAM && (!r->f->is_entry || (v && PTX_SYM_BAND(a->sym) != PTX_BAND_PARAM));
-    int64_t given;
     if (base.state == PTX_FACT_NONE)
         return base;
-    if (space == PTX_SP_PARAM && in->sem == PTX_WEAK && given_at(r, in, v, &given))
-        return ptx_fact_const(given);
     if (base.state == PTX_FACT_LANES && !base.stride && space != PTX_SP_LOCAL && !own_param && in->sem == PTX_WEAK) {
         f = ptx_fact_uniform();
         f.grouped = base.grouped;
@@ -218,6 +200,15 @@ static struct ptx_fact compute(struct ptx_run *r, const struct ptx_instr *in, ui
     case PTX_OP_MADC: /* read a flag that has no value number */ return ptx_fact_varying();
     default: break;
     }
+    struct ptx_prepared p;
+    if (in->op == PTX_OP_SHR && r->shape->ngiven && ptx_prepared_division(r->f, i, &p) &&
+        ptx_division_given(r->shape, &p)) {
+        struct ptx_fact number = fact_at(r, p.number, block), by = ptx_fact_uniform();
+        by.align = 5;
+        any = ptx_fact_quotient(&number, &by, false);
+        if (any.state == PTX_FACT_LANES)
+            return any;
+    }
     bool parts = in->dst[0].kind == PTX_O_VEC;
     if (in->op == PTX_OP_MOV && (vector || parts)) {
         if (varies && (src[0].state != PTX_FACT_LANES || src[0].stride))
@@ -306,6 +297,8 @@ static void visit_instr(struct ptx_run *r, uint32_t i, uint32_t k)
         struct ptx_fact f2 = made;
         if (nth && in->op == PTX_OP_VOTE)
             f2 = ptx_fact_varying();
+        if (in->op == PTX_OP_LD && made.state != PTX_FACT_NONE)
+            ptx_fact_given(r, *r->slots.slot[s].value, &f2);
         if (in->guard >= 0 && made.state != PTX_FACT_NONE) {
             struct ptx_fact guard = fact_at(r, f->instr_src[i][5], k);
             struct ptx_fact old = fact_at(r, *r->slots.slot[olds + nth].value, k);

@@ -39,6 +39,11 @@ struct ptx_fact ptx_fact_sreg(unsigned sreg, const struct ptx_shape *shape);
  * it. */
 struct ptx_fact ptx_fact_apply(const struct ptx_instr *in, const struct ptx_fact *src, unsigned n);
 
+/* What lanes that step by a power of two get when all divide by one number, a multiple of all lanes' steps: one
+ * quotient, and remainders that step as they do. VARYING where that is not known. */
+struct ptx_fact ptx_fact_quotient(const struct ptx_fact *number, const struct ptx_fact *by, bool is_signed);
+struct ptx_fact ptx_fact_remainder(const struct ptx_fact *number, const struct ptx_fact *by, bool is_signed);
+
 struct ptx_run { /* one analysis of one function */
     struct ptx_ctx *c;
     struct ptx_func *f;
@@ -50,5 +55,23 @@ struct ptx_run { /* one analysis of one function */
     struct ptx_divergence divergence;
     bool changed;
 };
+
+/* given.c */
+struct ptx_parameter { /* of a kernel, by its offset and bytes */
+    uint32_t offset, size;
+};
+/* The value is one, as it was loaded: an integer of 4 or 8 bytes that fills its register. */
+bool ptx_parameter_of(const struct ptx_func *f, int32_t value, struct ptx_parameter *p);
+/* (number * magic >> 32) + number >> shift, as hosts prepare it for a divisor (Granlund and Montgomery, "Division by
+ * invariant integers using multiplication", 1994), in one block. */
+struct ptx_prepared {
+    struct ptx_parameter magic, shift;
+    int32_t number, magic_value, shift_value;
+};
+bool ptx_prepared_division(const struct ptx_func *f, uint32_t instr, struct ptx_prepared *p);
+/* It divides by a parameter that the launch is known to have prepared it for, and that is a multiple of 32. */
+bool ptx_division_given(const struct ptx_shape *shape, const struct ptx_prepared *p);
+/* What is assumed of the value if it is a parameter. */
+bool ptx_fact_given(const struct ptx_run *r, int32_t value, struct ptx_fact *fact);
 
 #endif

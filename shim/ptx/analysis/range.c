@@ -99,7 +99,11 @@ struct ptx_fact ptx_fact_sreg(unsigned sreg, const struct ptx_shape *s)
     case PTX_SR_NTID_Z:
         if (s->exact)
             return ptx_fact_const(s->block[sreg - PTX_SR_NTID_X]);
-        return ptx_fact_range(ptx_fact_uniform(), 1, 1024);
+        return ptx_fact_range(lanes(0, false, s->warps && sreg == PTX_SR_NTID_X ? 5 : 0), 1, 1024);
+    case PTX_SR_CTAID_X:
+    case PTX_SR_NCTAID_X:
+        return s->few_blocks ? ptx_fact_range(ptx_fact_uniform(), 0, PTX_FEW_BLOCKS - (sreg == PTX_SR_CTAID_X))
+                             : ptx_fact_uniform();
     case PTX_SR_CTAID_Y:
     case PTX_SR_CTAID_Z:
     case PTX_SR_NCTAID_Y:
@@ -199,6 +203,32 @@ static bool lane_field(const struct ptx_fact *a, unsigned *j, unsigned *width)
     return *j + *width <= a->align && *j + *width < 32;
 }
 
+static bool divides_all(const struct ptx_fact *number, const struct ptx_fact *by, bool is_signed)
+{
+    unsigned j, width;
+    return lane_field(number, &j, &width) && ptx_fact_is_uniform(by) && by->align >= j + width &&
+           (!is_signed || (number->has_range && number->lo >= 0)); /* those below 0 round upwards */
+}
+
+/* i < n and the like: all lanes are on one side of a multiple of all their steps. */
+static bool on_one_side(const struct ptx_instr *in, const struct ptx_fact *s)
+{
+    const bool below = in->cmp == PTX_LT || in->cmp == PTX_GE, above = in->cmp == PTX_GT || in->cmp == PTX_LE;
+    return in->op == PTX_OP_SETP && !ptx_type_is_float(in->type[0]) && ptx_type_size(in->type[0]) >= 4 && !in->sub &&
+           ((below && divides_all(&s[0], &s[1], false)) || (above && divides_all(&s[1], &s[0], false)));
+}
+
+struct ptx_fact ptx_fact_quotient(const struct ptx_fact *number, const struct ptx_fact *by, bool is_signed)
+{
+    return divides_all(number, by, is_signed) ? lanes(0, number->grouped, 0) : ptx_fact_varying();
+}
+
+struct ptx_fact ptx_fact_remainder(const struct ptx_fact *number, const struct ptx_fact *by, bool is_signed)
+{
+    const unsigned align = number->align < by->align ? number->align : by->align;
+    return divides_all(number, by, is_signed) ? lanes(number->stride, number->grouped, align) : ptx_fact_varying();
+}
+
 /* Of 32 bits that are extended as a signed number on trust (convert): so small that what hashes lane numbers is not
  * taken for an index. */
 static bool is_index_stride(int64_t stride) { return stride > -(1 << 25) && stride < 1 << 25; }
@@ -250,6 +280,9 @@ static struct ptx_fact bitwise(const struct ptx_instr *in, const struct ptx_fact
         else if (in->op == PTX_OP_AND && got == 16)
             r = lanes(0, true, zeros < j + 4 ? zeros : j + 4);
     }
+    if (in->op == PTX_OP_AND && c && a->has_range && a->lo >= 0 &&
+        a->hi >> (trailing_zeros(c) < 62 ? trailing_zeros(c) : 62) == 0)
+        return ptx_fact_const(0);
     if (in->op == PTX_OP_AND && c >= 0)
         return ptx_fact_range(r, 0, a->has_range && a->lo >= 0 && a->hi < c ? a->hi : c);
     return r;
@@ -275,6 +308,8 @@ static struct ptx_fact bits_of(const struct ptx_instr *in, const struct ptx_fact
     struct ptx_fact r = ptx_fact_varying();
     if (a->state == PTX_FACT_LANES && b->state == PTX_FACT_LANES && !a->stride && !b->stride)
         r = lanes(0, a->grouped || b->grouped, a->align < b->align ? a->align : b->align);
+    if (in->op != PTX_OP_AND && a->has_range && a->lo >= 0 && b->has_range && b->lo >= 0 && (a->hi | b->hi))
+        return ptx_fact_range(r, 0, (int64_t)((2ull << (63 - __builtin_clzll((uint64_t)(a->hi | b->hi)))) - 1));
     if (in->op == PTX_OP_AND && ((a->has_range && a->lo >= 0) || (b->has_range && b->lo >= 0))) {
         int64_t hi = a->has_range && a->lo >= 0 ? a->hi : b->hi;
         if (b->has_range && b->lo >= 0 && b->hi < hi)
@@ -360,6 +395,8 @@ struct ptx_fact ptx_fact_apply(const struct ptx_instr *in, const struct ptx_fact
         return convert(&s[0], in->type[0], in->type[1]);
     if (in->op == PTX_OP_MOV && n == 1)
         return s[0];
+    if (r.state == PTX_FACT_VARYING && n == 2 && on_one_side(in, s))
+        return lanes(0, s[0].grouped || s[1].grouped, 0);
     if (!is_int(in) || (in->flags & (PTX_F_CC | PTX_F_SAT)))
         return r;
     struct ptx_fact wide[2];
@@ -393,12 +430,16 @@ struct ptx_fact ptx_fact_apply(const struct ptx_instr *in, const struct ptx_fact
     case PTX_OP_MIN:
     case PTX_OP_MAX: return min_max(in, s, r);
     case PTX_OP_REM:
-        if (ptx_fact_is_const(&s[1], &k) && k > 0 && s[0].has_range && s[0].lo >= 0)
-            return ptx_fact_range(r, 0, s[0].hi < k ? s[0].hi : k - 1);
+        if (r.state == PTX_FACT_VARYING)
+            r = ptx_fact_remainder(&s[0], &s[1], ptx_type_is_signed(in->type[0]));
+        if (s[0].has_range && s[0].lo >= 0 && s[1].has_range && s[1].lo > 0)
+            return ptx_fact_range(r, 0, s[0].hi < s[1].hi ? s[0].hi : s[1].hi - 1);
         return r;
     case PTX_OP_DIV:
-        if (ptx_fact_is_const(&s[1], &k) && k > 0 && s[0].has_range && s[0].lo >= 0)
-            return ptx_fact_range(r, s[0].lo / k, s[0].hi / k);
+        if (r.state == PTX_FACT_VARYING)
+            r = ptx_fact_quotient(&s[0], &s[1], ptx_type_is_signed(in->type[0]));
+        if (s[0].has_range && s[0].lo >= 0 && s[1].has_range && s[1].lo > 0)
+            return ptx_fact_range(r, s[0].lo / s[1].hi, s[0].hi / s[1].lo);
         return r;
     case PTX_OP_BFE:
         if (n == 3 && !ptx_type_is_signed(in->type[0]) && ptx_fact_is_const(&s[2], &k) && k >= 0 && k < 30)

@@ -95,8 +95,8 @@ static bool index_of(const struct ptx_func *f, int32_t v, unsigned type, uint64_
                      struct t1_gather *g)
 {
     const struct ptx_value *x = &f->value[v];
-    if (x->kind != PTX_C_VARYING || ptx_type_size(f->reg[x->reg].type) != 4 || (type != PTX_S32 && type != PTX_U32) ||
-        !scale || scale > T1_MOST_SCALE)
+    if ((x->kind != PTX_C_VARYING && x->kind != PTX_C_AFFINE) || ptx_type_size(f->reg[x->reg].type) != 4 ||
+        (type != PTX_S32 && type != PTX_U32) || !scale || scale > T1_MOST_SCALE)
         return false;
     g->index = v;
     g->scale = (uint32_t)scale;
@@ -144,6 +144,13 @@ bool t1_gather_form(const struct ptx_func *f, int32_t address, uint32_t block, s
         return true;
     }
     return false;
+}
+
+const char *t1_index_address(struct t1_emit *e, const struct t1_gather *g, uint64_t imm, unsigned q)
+{
+    struct t1_arg base = t1_value_arg(e, g->base, e->block), index = t1_value_arg(e, g->index, e->block);
+    return t1_str(e, "t1_%sext_u32(%s) * %uu + t1_splat_u64(%s + 0x%llxull)", g->is_signed ? "s" : "z",
+                  t1_half(e, &index, q), g->scale, base.s[0], (unsigned long long)imm);
 }
 
 struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t value, bool *shared, uint64_t *imm)

@@ -105,6 +105,21 @@ static bool tested(struct t1_emit *e, int32_t value, uint64_t imm, unsigned low)
     return false;
 }
 
+/* All lanes first, in one go; then those that take part. */
+static void test_vectors(struct t1_emit *e, const struct t1_arg *a, uint64_t imm, unsigned low)
+{
+    const char *width = a->kind == T1_K_64 ? "64" : "32";
+    const char *add = imm & low ? t1_str(e, " + t1_splat_u%s(%lluu)", width, (unsigned long long)(imm & low)) : "";
+    const char *each = t1_str(e, "(%%s%s)", add);
+    t1_put(
+        e, "if (T1_UNLIKELY(t1_low_u%s(%s, %u))) {\nuint32_t bad = (%s) & %s;\n", width, pieces(e, a, each, " | "), low,
+        pieces(e, a,
+               t1_str(e, "t1_low_u%s((%%s%s), %u) << (%%u * T1_%s)", width, add, low, a->kind == T1_K_64 ? "H" : "N"),
+               " | "),
+        e->mask);
+    t1_put(e, "if (bad) T1_MISALIGNED(b, warp, bad);\n}\n");
+}
+
 /* Writes the test that an access is aligned, unless analysis proves it: a misaligned address faults in CUDA. Affine
  * addresses are tested by their base where the stride keeps the alignment, gathers all lanes at once. */
 void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather *g, int32_t value, uint64_t imm,
@@ -134,15 +149,20 @@ void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gathe
     }
     if ((imm % bytes == 0 && sum_of_multiples(e->f, value, bytes, 3)) || tested(e, value, imm, low))
         return;
-    /* All lanes first, in one go; then those that take part. */
-    const char *width = a->kind == T1_K_64 ? "64" : "32";
-    const char *add = imm % bytes ? t1_str(e, " + t1_splat_u%s(%lluu)", width, (unsigned long long)(imm & low)) : "";
-    const char *each = t1_str(e, "(%%s%s)", add);
-    t1_put(
-        e, "if (T1_UNLIKELY(t1_low_u%s(%s, %u))) {\nuint32_t bad = (%s) & %s;\n", width, pieces(e, a, each, " | "), low,
-        pieces(e, a,
-               t1_str(e, "t1_low_u%s((%%s%s), %u) << (%%u * T1_%s)", width, add, low, a->kind == T1_K_64 ? "H" : "N"),
-               " | "),
-        e->mask);
-    t1_put(e, "if (bad) T1_MISALIGNED(b, warp, bad);\n}\n");
+    const struct t1_arg index = g ? t1_value_arg(e, g->index, e->block) : *a;
+    if (!g || index.rep == T1_G || (index.rep == T1_U && index.stride % bytes)) {
+        test_vectors(e, a, imm, low);
+        return;
+    }
+    struct t1_arg base = t1_value_arg(e, g->base, e->block);
+    struct t1_arg made = {.kind = T1_K_64, .rep = T1_V, .v = t1_str(e, "t%u", e->temps++)};
+    t1_put(e, "if (T1_UNLIKELY((((uint32_t)(%s) + %uu) & %u) | ", base.s[0], (unsigned)(imm & low), low);
+    if (index.rep == T1_U)
+        t1_put(e, "(%s & %u))) {\n", index.s[0], low);
+    else
+        t1_put(e, "t1_low_u32(%s, %u))) {\n", pieces(e, &index, "%s", " | "), low);
+    for (unsigned q = 0; q < 2 * e->np; q++)
+        t1_put(e, "const pu64 %s_%u = %s;\n", made.v, q, t1_index_address(e, g, 0, q));
+    test_vectors(e, &made, imm, low);
+    t1_put(e, "}\n");
 }

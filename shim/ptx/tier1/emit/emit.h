@@ -141,7 +141,7 @@ struct t1_emit {
     bool matrices;                         /* uses prelude/matrix.h */
     bool whole;                            /* T1_EMIT_WHOLE */
     const char *heading;                   /* of the kernel's text: qualifiers and name; NULL: the usual one */
-    struct ptx_given given[T1_MOST_GIVEN]; /* what its second text assumes: stride.c */
+    struct ptx_given given[T1_MOST_GIVEN]; /* what its second text assumes: given.c */
     uint32_t ngiven;
     struct t1_fragment *fragment;              /* unpacked factors that the block in work has at hand: matrix.c */
     uint32_t fragment_clock, fragment_size[2]; /* words of the largest A, B */
@@ -230,9 +230,15 @@ bool t1_of_part(const struct ptx_instr *in);
 #define T1_KERNEL_PARAMETERS \
     "(struct t1_block *b, const struct t1_block *g, const struct t1_args *args, uint32_t warp, uint32_t live)"
 
-/* stride.c: parameters that are strides of arrays in memory, with the value of elements that follow one another, of a
- * kernel that was analysed. */
+/* given.c: what is assumed of the parameters of a kernel that was analysed, and then, once it was analysed with that,
+ * more; the choice between its two texts. */
+uint32_t t1_find_given(const struct ptx_func *f, struct ptx_given given[T1_MOST_GIVEN]);
+bool t1_find_more(const struct ptx_func *f, struct ptx_given given[T1_MOST_GIVEN], uint32_t *ngiven);
+void t1_put_choice(struct t1_emit *e);
+const char *t1_given(struct t1_emit *e); /* whether a launch's parameters are such, as an expression of args */
+/* stride.c, divisor.c: parameters that are strides of arrays in memory, those by which lanes' numbers are divided. */
 uint32_t t1_find_strides(const struct ptx_func *f, struct ptx_given given[T1_MOST_GIVEN]);
+uint32_t t1_find_divisors(const struct ptx_func *f, struct ptx_given given[T1_MOST_GIVEN]);
 
 /* plan.c: what blocks and values are, before anything is written */
 void t1_plan(struct t1_emit *e);
@@ -303,6 +309,8 @@ struct t1_gather {       /* base + index * scale, the index of 32 bits widened: 
     bool is_signed; /* the index; instructions that gather ask for it, and for scales of 1, 2, 4 and 8 */
 };
 bool t1_gather_form(const struct ptx_func *f, int32_t address, uint32_t block, struct t1_gather *g);
+/* Piece q of 64 bits of the lanes' addresses, imm behind them, from their indices. */
+const char *t1_index_address(struct t1_emit *e, const struct t1_gather *g, uint64_t imm, unsigned q);
 struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t value, bool *shared, uint64_t *imm);
 /* Pointer into shared memory: a 32-bit address and an offset. */
 const char *t1_in_shared(struct t1_emit *e, const char *s, uint64_t imm);

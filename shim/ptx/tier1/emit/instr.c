@@ -223,8 +223,27 @@ static void varying(struct t1_emit *e, const struct t1_op *op, unsigned d, int32
     }
 }
 
+/* A quotient that is the same for all lanes, of products and sums that are not. */
+static bool prepared_quotient(struct t1_emit *e, int32_t value)
+{
+    struct ptx_prepared p;
+    if (e->in->op != PTX_OP_SHR || !ptx_prepared_division(e->f, e->at, &p))
+        return false;
+    const struct t1_arg number = t1_value_arg(e, p.number, e->block), magic = t1_value_arg(e, p.magic_value, e->block);
+    const struct t1_arg shift = t1_value_arg(e, p.shift_value, e->block);
+    if (number.rep == T1_V || !number.stride)
+        return false;
+    for (unsigned h = 0; h < (e->value[value].rep == T1_G ? 2 : 1); h++)
+        t1_def_scalar(e, value, h,
+                      t1_str(e, "((uint32_t)(((uint64_t)%s * %s >> 32) + %s) >> %s)", t1_scalar(e, &number, h),
+                             t1_scalar(e, &magic, 0), t1_scalar(e, &number, h), t1_scalar(e, &shift, 0)));
+    return true;
+}
+
 static void uniform(struct t1_emit *e, const struct t1_op *op, unsigned d, int32_t value, const struct t1_arg *a)
 {
+    if (prepared_quotient(e, value))
+        return;
     for (unsigned h = 0; h < (e->value[value].rep == T1_G ? 2 : 1); h++) {
         const char *arg[5] = {"", "", "", "", ""};
         for (unsigned s = 0; s < op->nsrc; s++)

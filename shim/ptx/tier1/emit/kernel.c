@@ -33,7 +33,7 @@ static struct ptx_shape shape_of(enum t1_shape s)
                                                   [T1_SHAPE_HALF] = {16, 3, 3},
                                                   [T1_SHAPE_FLAT] = {32, 2, 2},
                                                   [T1_SHAPE_ANY] = {7, 3, 3}};
-    struct ptx_shape shape = {.exact = false};
+    struct ptx_shape shape = {.warps = s == T1_SHAPE_LINEAR};
     memcpy(shape.block, block[s], sizeof shape.block);
     return shape;
 }
@@ -82,16 +82,17 @@ const char *t1_kernel_param(struct t1_emit *e, uint64_t offset, const char *t)
  * change it, so that it is loaded once for all warps. */
 static void put_params(struct t1_emit *e)
 {
-    t1_put(e, "struct t1_args {\nuint32_t none;\n");
+    const char *given = t1_given(e);
+    t1_put(e, "struct t1_args {\nuint32_t given;\n");
     for (uint32_t k = 0; k < e->nparam; k++)
         t1_put(e, "%s %s_%u;\n", strcmp(e->param[k].t, "u64") ? "uint32_t" : "uint64_t", e->param[k].t,
                e->param[k].offset);
     /* in place: of a struct that it returns gcc makes a second copy, which waits for the first one's stores */
-    t1_put(e, "};\nT1_INLINE void t1_args_of(struct t1_args *a, const uint8_t *params)\n{\n(void)a, (void)params;\n");
+    t1_put(e, "};\nT1_INLINE void t1_args_of(struct t1_args *args, const uint8_t *params)\n{\n(void)params;\n");
     for (uint32_t k = 0; k < e->nparam; k++)
-        t1_put(e, "a->%s_%u = t1_ld_%s(params + %uu);\n", e->param[k].t, e->param[k].offset, e->param[k].t,
+        t1_put(e, "args->%s_%u = t1_ld_%s(params + %uu);\n", e->param[k].t, e->param[k].offset, e->param[k].t,
                e->param[k].offset);
-    t1_put(e, "}\n");
+    t1_put(e, "args->given = %s;\n}\n", given);
 }
 
 static void analyse(struct t1_emit *e, struct ptx_func *f, const struct ptx_shape *shape)
@@ -130,19 +131,7 @@ static void prepare(struct t1_emit *e, struct ptx_func *f, const struct ptx_shap
     t1_plan(e);
 }
 
-/* Which of the kernel's two texts runs: in line the one whose addresses are rows. */
-static void choose_by_strides(struct t1_emit *e)
-{
-    e->text.n = 0;
-    t1_put(e, "T1_KERNEL t1_kernel" T1_KERNEL_PARAMETERS "\n{\nif (T1_LIKELY(1");
-    for (uint32_t k = 0; k < e->ngiven; k++)
-        t1_put(e, " && %s == %d", t1_kernel_param(e, e->given[k].offset, e->given[k].size == 8 ? "u64" : "u32"),
-               (int)e->given[k].value);
-    t1_put(e, ")) t1_kernel_rows(b, g, args, warp, live);\nelse t1_kernel_any(b, g, args, warp, live);\n}\n");
-    t1_write(e, &e->top, e->text.p, e->text.n);
-}
-
-/* The text of each function that the kernel reaches; of a kernel that has strides as parameters both. */
+/* The text of each function that the kernel reaches; of a kernel that is written twice (given.c) both. */
 static void emit_all(struct t1_emit *e, const struct ptx_func *kernel)
 {
     struct ptx_shape shape = shape_of(e->shape);
@@ -151,18 +140,21 @@ static void emit_all(struct t1_emit *e, const struct ptx_func *kernel)
         struct ptx_func *f = e->reached.func[k];
         prepare(e, f, &shape);
         if (k == 0 && !e->loose && !e->watched && !e->raced)
-            e->ngiven = t1_find_strides(f, e->given);
+            e->ngiven = t1_find_given(f, e->given);
         e->heading = e->ngiven ? "static __attribute__((noinline)) void t1_kernel_any" : "T1_KERNEL t1_kernel";
         t1_function(e, f, k);
         if (k == 0 && e->ngiven) {
             struct ptx_shape rows = shape;
             rows.given = e->given;
-            rows.ngiven = e->ngiven;
-            ptx_func_drop(f);
-            prepare(e, f, &rows);
+            rows.few_blocks = true;
+            do {
+                rows.ngiven = e->ngiven;
+                ptx_func_drop(f);
+                prepare(e, f, &rows);
+            } while (t1_find_more(f, e->given, &e->ngiven));
             e->heading = "T1_INLINE void t1_kernel_rows";
             t1_function(e, f, k);
-            choose_by_strides(e);
+            t1_put_choice(e);
         }
         e->f = NULL;
     }

@@ -77,6 +77,10 @@ static const char *place(struct t1_emit *e, const struct t1_access *x, unsigned 
                       (unsigned long long)x->imm, index_piece(e, x, &index, k), x->gather.scale);
     }
     *fn = "64";
+    if (x->has_index && !x->shared) { /* made here alone: most often the lanes' addresses are a row */
+        const char *low = t1_index_address(e, &x->gather, x->imm, x->wide ? k : 2 * k);
+        return x->wide ? low : t1_str(e, "%s, %s", low, t1_index_address(e, &x->gather, x->imm, 2 * k + 1));
+    }
     uint64_t imm = x->imm;
     const char *add = x->shared ? t1_str(e, " + ((uint64_t)smem + 0x%llxul)", (unsigned long long)imm)
                       : imm     ? t1_str(e, " + 0x%llxull", (unsigned long long)imm)
@@ -133,6 +137,15 @@ const char *t1_ask_for_row(struct t1_emit *e, const struct t1_access *x, unsigne
         x->size < 4 || e->guarded || (x->has_index ? step % x->gather.scale != 0 : x->has_gather))
         return NULL;
     const char *t = t1_str(e, "t%u", e->temps++);
+    if (index.rep == T1_U) { /* of 32 bits, and widened: does it count to the end of them? */
+        const uint32_t by = step / x->gather.scale;
+        if (index.stride != (int64_t)by)
+            return NULL;
+        t1_put(e, "const int %s = %s <= 0x%xu%s%s;\n", t, index.s[0],
+               (x->gather.is_signed ? 0x7fffffffu : ~0u) - 31 * by, step > x->size ? " & -!~" : "",
+               step > x->size ? e->mask : "");
+        return t;
+    }
     t1_put(e, "const int %s = t1_%sin_row(", t, x->has_index ? "index_" : "");
     for (unsigned q = 0; q < (x->has_index ? 1 : 2) * e->np; q++)
         t1_put(e, "%s, ", t1_piece(e, &index, q));
@@ -152,8 +165,9 @@ const char *t1_in_row(struct t1_emit *e, const struct t1_access *x, unsigned k)
     if (!x->has_index)
         return t1_str(e, "(uint8_t *)(t1_lane0(%s) + 0x%llxull)", t1_piece(e, &x->address, 0), off);
     struct t1_arg base = t1_value_arg(e, x->gather.base, e->block), index = t1_value_arg(e, x->gather.index, e->block);
-    return t1_str(e, "(uint8_t *)(%s + (uint64_t)%st1_lane0(%s) * %uu + 0x%llxull)", base.s[0],
-                  x->gather.is_signed ? "(int64_t)(int32_t)" : "", t1_piece(e, &index, 0), x->gather.scale, off);
+    const char *first = index.rep == T1_U ? index.s[0] : t1_str(e, "t1_lane0(%s)", t1_piece(e, &index, 0));
+    return t1_str(e, "(uint8_t *)(%s + (uint64_t)%s(%s) * %uu + 0x%llxull)", base.s[0],
+                  x->gather.is_signed ? "(int64_t)(int32_t)" : "", first, x->gather.scale, off);
 }
 
 /* A loaded expression as the register holds it. */
@@ -422,7 +436,7 @@ static void access(struct t1_emit *e, bool is_store)
     }
     t1_aligned(e, &x.address, x.has_index ? &x.gather : NULL, o->reg >= 0 ? e->f->instr_src[e->at][0] : -1, x.imm,
                x.size * n);
-    x.has_index = x.has_index && t1_value_arg(e, x.gather.index, e->block).rep == T1_V;
+    x.has_index = x.has_index && t1_value_arg(e, x.gather.index, e->block).rep != T1_G;
     if (parameter && !ordered && o->imm + (uint64_t)x.size * n <= parameter->size) {
         x.param = true;
         x.imm = parameter->offset + o->imm;

@@ -1,13 +1,11 @@
 /* Tier 1 emitter: kernel parameters that hold an array's stride in memory, as those of CuPy's kernels do. Arrays whose
  * elements follow one another are the common case, in which the addresses of a warp are a row; but only the
- * parameter's value says so. So a kernel that has such parameters is written twice: once for this value of them all,
- * once for any. */
+ * parameter's value says so. */
 #include "ptx/tier1/emit/emit.h"
 
 enum {
-    MOST_VALUES = 64,       /* that one address is made of */
-    MOST_BYTES = 16,        /* of an element */
-    MOST_INSTRUCTIONS = 600 /* of a kernel that is written twice: the compiler's time grows with it */
+    MOST_VALUES = 64, /* that one address is made of */
+    MOST_BYTES = 16   /* of an element */
 };
 
 struct walk {
@@ -43,10 +41,9 @@ static bool parameter(const struct ptx_func *f, int32_t value, struct ptx_given 
     for (const struct ptx_instr *in; (in = definition(f, value));) {
         const int32_t *src = f->instr_src[f->value[value].instr];
         const struct ptx_opnd *o = &in->src[0];
-        if (in->op == PTX_OP_LD && in->space == PTX_SP_PARAM && in->vec <= 1 && o->sym >= 0 && o->reg < 0 &&
-            PTX_SYM_BAND(o->sym) == PTX_BAND_PARAM) {
-            g->offset = (uint32_t)(ptx_symbol(f, o->sym)->offset + o->imm);
-            g->size = ptx_type_size(in->type[0]);
+        struct ptx_parameter p;
+        if (ptx_parameter_of(f, value, &p)) {
+            *g = (struct ptx_given){.offset = p.offset, .size = p.size};
             return true;
         }
         if (in->op == PTX_OP_SHL && by_constant(in) && in->src[1].imm < 64)
@@ -128,8 +125,6 @@ uint32_t t1_find_strides(const struct ptx_func *f, struct ptx_given given[T1_MOS
 {
     struct walk w = {.f = f, .given = given};
     uint32_t n = 0;
-    if (f->ninstr > MOST_INSTRUCTIONS)
-        return 0;
     for (uint32_t i = 0; i < f->ninstr; i++) {
         const struct ptx_instr *in = &f->instr[i];
         if ((in->op != PTX_OP_LD && in->op != PTX_OP_ST) || in->src[0].reg < 0 || in->src[0].sym >= 0)

@@ -278,6 +278,12 @@ T1_INLINE ph32 t1_div_by_half_s(ph32 a, double r)
     return (ph32) __builtin_convertvector((x + (pf64)(((pu64)x & 0x8000000000000000ul) | 0x3fe0000000000000ul)) * r,
                                           phs32);
 }
+/* Whether (x * magic >> 32) + x >> shift, of 33 bits on the way, is x / by for every x of 32 bits. */
+T1_INLINE uint32_t t1_prepared(uint32_t by, uint32_t magic, uint32_t shift)
+{
+    const uint64_t power = 1ull << (shift & 31);
+    return shift < 32 && power >= by && power < 2ull * by && magic == (uint32_t)(((power - by) << 32) / by + 1);
+}
 T1_INLINE pu32 t1_v_div_by_u32(pu32 a, uint32_t b)
 {
     if (T1_UNLIKELY(b < 2))
