@@ -96,13 +96,16 @@ static unsigned find_parts(struct t1_emit *e, int32_t root, struct part *part)
 }
 
 /* Whether parts cover size bytes from `first` on, none of them two words; the last one's place in `until`. Of two
- * stores to a word the later one's value stays, as then. */
-static bool covered(const struct part *part, unsigned n, struct t1_together *w)
+ * stores to a word the later one's value stays, as then; so a store that has some of the bytes only is none's between
+ * whom they wait. */
+static bool covered(const struct part *part, unsigned n, bool store, struct t1_together *w)
 {
     uint64_t bytes = 0;
     unsigned found = 0;
     w->until = 0;
     for (unsigned k = 0; k < n; k++) {
+        if (store && !is_within(&part[k], w) && part[k].at < w->first + w->size && part[k].at + part[k].size > w->first)
+            break;
         if (!is_within(&part[k], w))
             continue;
         bytes |= ((1ull << part[k].size) - 1) << (part[k].at - w->first);
@@ -123,7 +126,7 @@ static bool find_cover(const struct t1_emit *e, const struct t1_access *x, const
     for (w->size = rows ? 32 : e->isa == T1_PLAIN ? 8 : 16; n > 1 && w->size >= least; w->size /= 2)
         for (unsigned k = 0; k < n; k++) {
             w->first = part[k].at;
-            if (is_within(&part[0], w) && stride >= w->size && covered(part, n, w))
+            if (is_within(&part[0], w) && stride >= w->size && covered(part, n, store, w))
                 return true;
         }
     return false;
