@@ -210,6 +210,34 @@ static bool overlapping_stores(void)
     return good;
 }
 
+/* Behind seven pairs of neighbours two more, each stored with the other pair's between, and a vector over both. */
+static bool crossing_stores(void)
+{
+    enum { BYTES = 136 };
+    char text[4000];
+    unsigned n = (unsigned)snprintf(
+        text, sizeof text,
+        "%smul.lo.u32 %%r3, %%r1, 7; rem.u32 %%r3, %%r3, 61;\nmul.wide.u32 %%rd5, %%r3, %u;"
+        "add.s64 %%rd10, %%rd31, %%rd5; add.u32 %%r10, %%r1, 100; add.u32 %%r11, %%r1, 200;\n",
+        HEAD ENTRY("k"), BYTES);
+    for (unsigned k = 0; k < 7; k++)
+        n += (unsigned)snprintf(text + n, sizeof text - n,
+                                "st.global.u32 [%%rd10+%u], %%r10; st.global.u32 [%%rd10+%u], %%r11;\n", 20 + 16 * k,
+                                24 + 16 * k);
+    snprintf(text + n, sizeof text - n,
+             "st.global.u32 [%%rd10+4], %%r10; st.global.u32 [%%rd10+12], %%r10; st.global.u32 [%%rd10+8], %%r10;\n"
+             "st.global.v2.u32 [%%rd10+8], {%%r11, %%r10};\n" END);
+    memset(in, 0, sizeof in);
+    bool good = run(text, 1, 61, NULL);
+    for (uint32_t i = 0; i < 61; i++) {
+        const uint32_t *w = in + BYTES / 4 * (i * 7 % 61);
+        good = good && !w[0] && w[1] == i + 100 && w[2] == i + 200 && w[3] == i + 100;
+        for (unsigned k = 0; k < 7; k++)
+            good = good && w[5 + 4 * k] == i + 100 && w[6 + 4 * k] == i + 200;
+    }
+    return good;
+}
+
 int main(void)
 {
     const char *seeds = getenv("NEIGHBOURS_SEEDS");
@@ -231,5 +259,6 @@ int main(void)
     wrong = strides(&ran);
     check(!wrong, "strides that are parameters, %u launches, %u wrong", ran, wrong);
     check(overlapping_stores(), "a vector of words stored between two stores of one");
+    check(crossing_stores(), "stores of two pairs in turn, behind seven other pairs");
     return t0t_done();
 }

@@ -63,15 +63,17 @@ static bool is_within(const struct part *p, const struct t1_together *w)
     return in >= 0 && in + p->size <= w->size && (p->size < 4 ? in % 4 + p->size <= 4 : in % 4 == 0);
 }
 
+/* The first that has it, as later ones were made without it. */
 static struct t1_together *find_group(struct t1_emit *e, int32_t root, const struct part *p)
 {
+    struct t1_together *first = NULL;
     for (unsigned k = 0; k < SLOTS; k++) {
         struct t1_together *w = &e->together[k];
         if (w->size && w->root == root && w->space == e->in->space && p->instr >= w->from && p->instr <= w->until &&
-            is_within(p, w))
-            return w;
+            is_within(p, w) && (!first || w->from < first->from))
+            first = w;
     }
-    return NULL;
+    return first;
 }
 
 /* The loads or stores from here on, as long as nothing else writes, nor reads what is to be stored, and no lanes
