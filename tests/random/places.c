@@ -120,7 +120,8 @@ static void alias(unsigned off)
             (int)off - at.moved, d, 4u, 3u);
 }
 
-/* Neighbours of one size, each once, in any order, some left out; one may be stored among loads, or the reverse. */
+/* Neighbours of one size in any order, some left out, some twice or as a vector of two; one may be stored among loads,
+ * or the reverse. */
 static void neighbours(bool store)
 {
     static const char *const types[4][2] = {{"u8", "s8"}, {"u16", "s16"}, {"u32", "b32"}, {"b64", "f64"}};
@@ -144,10 +145,13 @@ static void neighbours(bool store)
     for (unsigned k = 0; k < n; k++) {
         if (rnd(12) == 0)
             continue;
+        const unsigned off = (first + order[k]) * size;
+        const bool pair = log == 2 && at.align >= 8 && off % 8 == 0 && off + 8 <= at.room && rnd(4) == 0;
         one(log < 3             ? &el
             : el.type[0] == 'f' ? &in_f64
                                 : &in_b64,
-            1, (first + order[k]) * size, at.store && rnd(12) == 0 ? !store : store);
+            pair ? 2 : 1, off, at.store && rnd(12) == 0 ? !store : store);
+        k -= k && rnd(5) == 0; /* the same once more */
         if (rnd(4) == 0)
             say("add.u32 %s, %s, %s;\n", reg(POOL_INT), reg(POOL_INT), reg(POOL_INT));
     }

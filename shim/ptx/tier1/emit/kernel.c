@@ -131,6 +131,16 @@ static void prepare(struct t1_emit *e, struct ptx_func *f, const struct ptx_shap
     t1_plan(e);
 }
 
+/* A function that was parsed again has other variables than before, in the same order: they keep their places. */
+static void keep_places(struct t1_emit *e, const struct ptx_func *f, uintptr_t was)
+{
+    for (uint32_t k = 0; k < e->nshared; k++) {
+        const uintptr_t in = (uintptr_t)e->shared[k].var - was;
+        if (in < f->nlocal * sizeof *f->local)
+            e->shared[k].var = &f->local[in / sizeof *f->local];
+    }
+}
+
 /* The text of each function that the kernel reaches; of a kernel that is written twice (given.c) both. */
 static void emit_all(struct t1_emit *e, const struct ptx_func *kernel)
 {
@@ -147,11 +157,13 @@ static void emit_all(struct t1_emit *e, const struct ptx_func *kernel)
             struct ptx_shape rows = shape;
             rows.given = e->given;
             rows.few_blocks = true;
+            const uintptr_t locals = (uintptr_t)f->local;
             do {
                 rows.ngiven = e->ngiven;
                 ptx_func_drop(f);
                 prepare(e, f, &rows);
             } while (t1_find_more(f, e->given, &e->ngiven));
+            keep_places(e, f, locals);
             e->heading = "T1_INLINE void t1_kernel_rows";
             t1_function(e, f, k);
             t1_put_choice(e);
