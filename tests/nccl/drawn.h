@@ -45,10 +45,9 @@ struct team { /* a communicator as one rank sees it */
 struct rank {
     int rank, n, wrong, victim, at_step;
     enum kind kind;
-    bool struck;  /* its process is the one that meets the fault */
-    bool waits;   /* for its communicators */
-    bool first;   /* from the first communicator on */
-    bool joining; /* its last error was one of a communicator's beginning */
+    bool struck; /* its process is the one that meets the fault */
+    bool waits;  /* for its communicators */
+    bool first;  /* from the first communicator on */
     unsigned seed;
     void *stream;
     int *in, *out, *win;

@@ -36,7 +36,7 @@ struct member { /* one rank, a thread of its process */
     struct layout layout[SLOTS];
     int home, nhomes, victim_home;
     pthread_barrier_t *together; /* the ranks of a process */
-    bool leads, spans, was_joining;
+    bool leads, spans;
 };
 
 static int home_of(int rank, int n, int nhomes) { return rank * nhomes / n; }
@@ -67,7 +67,6 @@ static bool begin(struct member *m, int slot)
     }
     *t = (struct team){0};
     m->layout[slot] = (struct layout){0};
-    m->r.joining = true;
     return there;
 }
 static void made(struct member *m, int slot, int e, double since, const char *what)
@@ -255,7 +254,6 @@ static void steps(struct member *m)
     for (int step = 0; step < STEPS && !r->wrong && !r->error; step++) {
         if (step == r->at_step && !r->first)
             starve(r);
-        r->joining = false;
         const unsigned what = draw(&s), from = draw(&s) % SLOTS, to = 1 + draw(&s) % (SLOTS - 1);
         const int other = (int)(from == to ? 0 : from);
         if (what % 8 == 0)
@@ -400,7 +398,6 @@ static void *run(void *arg)
     if (!r->error && !r->wrong)
         steps(m);
     const int heard = r->error;
-    m->was_joining = heard && r->joining;
     shared->failed[r->rank] = heard;
     const enum kind kind = r->kind;
     if ((kind == KILLED || kind == EXITS) && !r->first)
@@ -417,10 +414,7 @@ static void *run(void *arg)
         return NULL;
     /* The door of an id that nobody could be told to give up stays until it has waited long enough. */
     int f, t, k = 0;
-    bool kept = r->first;
-    for (struct member *one = m; one->together == m->together;
-         one++) /* a worker of UCX that is never closed (wire.c) */
-        kept = kept || (one->was_joining && kind != MEMORY && m->spans);
+    const bool kept = r->first;
     do {
         f = entries("/proc/self/fd");
         t = entries("/proc/self/task");

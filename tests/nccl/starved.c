@@ -29,7 +29,6 @@ static void split(struct rank *r, const struct team *p, struct team *to, unsigne
         return;
     const int mine = color[r->rank] < 0 ? NOCOLOR : color[r->rank];
     const double since = seconds();
-    r->joining = true;
     r->error = ncclCommSplit(p->comm, mine, r->rank, &to->comm, NULL);
     complete(r, to->comm);
     RANK(r, seconds() - since < late_s, "a split took %.1f s", seconds() - since);
@@ -52,7 +51,6 @@ static void shrink(struct rank *r, const struct team *p, struct team *to, unsign
         if (i != out)
             to->member[to->n++] = p->member[i];
     const double since = seconds();
-    r->joining = true;
     r->error = ncclCommShrink(p->comm, &out, 1, &to->comm, NULL, 0);
     complete(r, to->comm);
     RANK(r, seconds() - since < late_s, "a shrink took %.1f s", seconds() - since);
@@ -79,7 +77,6 @@ static void steps(struct rank *r)
     for (int step = 0; step < STEPS && !r->wrong && !r->error; step++) {
         if (step == r->at_step && !r->first)
             starve(r);
-        r->joining = false;
         const unsigned what = draw(&s), from = draw(&s) % SLOTS, to = 1 + draw(&s) % (SLOTS - 1);
         if (what % 10 == 0 && from != to) {
             end(r, &r->slot[to], false);
@@ -142,8 +139,7 @@ static void run(struct rank *r)
     if (!r->error)
         steps(r);
     const bool heard = r->error != 0;
-    /* A rank that is lost while ways are made leaves its peers a worker of UCX that is never closed (wire.c). */
-    const bool kept = r->first || (r->joining && r->kind != MEMORY && getenv("CUMU_NCCL_HOST_RANKS"));
+    const bool kept = r->first;
     shared->failed[r->rank] = heard ? r->error : 0;
     for (int k = SLOTS - 1; k >= 0; k--)
         end(r, &r->slot[k], heard);

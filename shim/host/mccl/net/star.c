@@ -158,8 +158,10 @@ static void take_in(struct mccl_star *s, struct link *l)
         cut(l);
         return;
     }
-    *to = *l; /* which has not been told anything yet */
+    *to = *l;
     to->rank = rank;
+    if (s->told) /* the others have been, before it came */
+        say(s, to, MCCL_FAILED, s->net->comm->rank);
     l->fd = -1;
     l->got = 0;
     if (++s->joined == s->net->comm->nranks - 1) {
@@ -197,6 +199,9 @@ static void hear(struct mccl_star *s, struct link *l)
         break;
     case MCCL_LEAVES:
         tell_failure(s); /* which may be why it leaves */
+        if (!s->live)
+            mccl_fail(c, mcclRemoteError, "rank %d on host %s has left before all were ready", in->rank,
+                      s->net->seats[in->rank].name);
         s->net->left[in->rank] = true;
         if (in->rank == l->rank)
             cut(l);

@@ -44,6 +44,7 @@ struct mccl_wire { /* under its lock, as everything here */
     bool owes, ending;      /* owes: something is to be sent when UCX has returned */
     _Atomic unsigned moves; /* how often something moved */
     bool known;             /* others have the address: they may be making ways to here */
+    bool only_tcp;          /* there is no device for RDMA */
     bool settled;           /* all ranks have greeted each other */
     void (*take)(void *, const struct mccl_put *, const void *, size_t);
     void *taker;
@@ -54,6 +55,10 @@ struct mccl_wire { /* under its lock, as everything here */
 
 /* wire.c. The way to a peer, made when it is first needed. */
 ucs_status_t mccl_way_reach(struct mccl_wire *w, int peer);
+
+/* Closes and frees all of it; linger.c: when that can be, or never. */
+void mccl_wire_end(struct mccl_wire *w);
+void mccl_wire_linger(struct mccl_wire *w);
 
 /* worker.c. All ways are made, or none will be. What UCX has of the wire; before it closes anything of that. */
 void mccl_worker_made(struct mccl_wire *w);

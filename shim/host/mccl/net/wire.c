@@ -246,8 +246,8 @@ static void close_ways(struct mccl_wire *w, bool force)
 }
 
 /* UCX 1.13 ends the process when it closes a way, or a worker to which somebody else makes a way, on which the answer
- * to a request to connect still waits (an assertion of ucp_request_send_state_ff): then it is better to leave the
- * worker as it is, for ever. That happens when a rank is lost while the communicator is made. */
+ * to a request to connect still waits (an assertion of ucp_request_send_state_ff). That happens when a rank is lost
+ * while the communicator is made: then the worker lingers. */
 static bool can_close(const struct mccl_wire *w)
 {
     for (int i = 0; i < w->nranks; i++)
@@ -272,13 +272,8 @@ void mccl_wire_cancel(struct mccl_wire *w)
     pthread_mutex_unlock(&w->lock);
 }
 
-void mccl_wire_close(struct mccl_wire *w)
+void mccl_wire_end(struct mccl_wire *w)
 {
-    if (!w)
-        return;
-    mccl_worker_made(w);
-    if (!can_close(w))
-        return;
     if (w->worker && !w->ending)
         close_ways(w, true);
     mccl_worker_end(w);
@@ -287,6 +282,17 @@ void mccl_wire_close(struct mccl_wire *w)
         free(w->peer[i].address);
     pthread_mutex_destroy(&w->lock);
     free(w);
+}
+
+void mccl_wire_close(struct mccl_wire *w)
+{
+    if (!w)
+        return;
+    mccl_worker_made(w);
+    if (can_close(w))
+        mccl_wire_end(w);
+    else
+        mccl_wire_linger(w);
 }
 
 #endif

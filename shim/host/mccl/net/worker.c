@@ -54,7 +54,8 @@ static ucs_status_t begin(struct mccl_wire *w, const char *transports)
     ucs_status_t s = mccl_ucx.ucp_config_read(NULL, NULL, &config);
     if (!s && transports)
         s = mccl_ucx.ucp_config_modify(config, "TLS", transports);
-    if (!s && !mccl_settings()->rendezvous && only_tcp())
+    w->only_tcp = only_tcp();
+    if (!s && !mccl_settings()->rendezvous && w->only_tcp)
         s = mccl_ucx.ucp_config_modify(config, "RNDV_THRESH", "inf");
     if (!s && !mccl_settings()->segments && w->nranks <= FEW) /* a release that does not know it here: without */
         (void)mccl_ucx.ucp_config_modify(config, "RX_SEG_SIZE", SEGMENT);
