@@ -238,6 +238,33 @@ static bool crossing_stores(void)
     return good;
 }
 
+/* A stride that is a parameter, and shared memory up to its last word, in a kernel long enough to be parsed into other
+ * memory the second time, if it is written twice. */
+static bool stride_and_shared(unsigned fillers)
+{
+    static char text[40000];
+    struct args a = {out, in, 4};
+    unsigned n = (unsigned)snprintf(
+        text, sizeof text,
+        "%s.shared .align 16 .b8 s[45056]; ld.param.u32 %%r3, [pn]; cvt.u64.u32 %%rd5, %%r3;\n"
+        "cvt.u64.u32 %%rd6, %%r1; mul.lo.s64 %%rd7, %%rd5, %%rd6; add.s64 %%rd8, %%rd31, %%rd7;\n"
+        "ld.global.u32 %%r10, [%%rd8]; mov.u32 %%r11, s; mad.lo.u32 %%r11, %%r1, 4, %%r11;\n"
+        "mov.u32 %%r12, 0;\n",
+        HEAD ENTRY("k"));
+    for (unsigned k = 0; k < fillers; k++)
+        n += (unsigned)snprintf(text + n, sizeof text - n, "xor.b32 %%r12, %%r12, %%r10; add.u32 %%r12, %%r12, %u;\n",
+                                k);
+    snprintf(text + n, sizeof text - n,
+             "st.shared.u32 [%%r11+44800], %%r10; ld.shared.u32 %%r13, [%%r11+44800]; xor.b32 %%r13, %%r13, %%r12;\n"
+             "xor.b32 %%r13, %%r13, %%r12;\n%s%s",
+             STORE("%r13"), END);
+    memset(out, 0, sizeof out);
+    bool good = t0t_once(text, "k", 1, 64, &a, NULL);
+    for (uint32_t i = 0; i < 64; i++)
+        good = good && out[i] == in[i];
+    return good;
+}
+
 int main(void)
 {
     const char *seeds = getenv("NEIGHBOURS_SEEDS");
@@ -260,5 +287,7 @@ int main(void)
     check(!wrong, "strides that are parameters, %u launches, %u wrong", ran, wrong);
     check(overlapping_stores(), "a vector of words stored between two stores of one");
     check(crossing_stores(), "stores of two pairs in turn, behind seven other pairs");
+    for (unsigned fillers = 0; fillers <= 256; fillers += 128)
+        check(stride_and_shared(fillers), "a stride and shared memory, %u instructions more", 2 * fillers);
     return t0t_done();
 }
