@@ -28,13 +28,13 @@ static int act_in_copy(void *deed)
     return 0; /* that is its end */
 }
 
-void mccl_in_copy(void (*act)(void *), void *arg)
+bool mccl_in_copy(void (*act)(void *), void *arg)
 {
     struct deed d = {act, arg};
     sigset_t all, old;
     char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack == MAP_FAILED)
-        return;
+        return false;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     const pid_t pid = clone(act_in_copy, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, &d);
@@ -42,6 +42,7 @@ void mccl_in_copy(void (*act)(void *), void *arg)
         ;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     munmap(stack, STACK_BYTES);
+    return pid > 0;
 }
 
 bool mccl_lacks_descriptor(int error)

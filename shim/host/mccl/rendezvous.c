@@ -187,7 +187,7 @@ static void tell_lack(const struct mccl_hello *me, int why)
     struct mccl_hello copy = *me;
     copy.lack = (uint32_t)why;
     if (!say(&copy))
-        mccl_in_copy(say_in_copy, &copy);
+        (void)mccl_in_copy(say_in_copy, &copy);
 }
 
 /* ---- every rank ------------------------------------------------------------------------------ */

@@ -15,8 +15,8 @@ bool mccl_same_user(int fd, pid_t *pid);
 struct mccl_shared *mccl_map(int fd, int nranks, int users);
 
 /* copy.c. Calls it in this memory with one descriptor more than there is; those that it opens end with it. It is to be
- * short, as signals to this thread wait for it. Is that errno of one that wants a descriptor? */
-void mccl_in_copy(void (*act)(void *), void *arg);
+ * short, as signals to this thread wait for it. False: it cannot be. Is that errno of one that wants a descriptor? */
+bool mccl_in_copy(void (*act)(void *), void *arg);
 bool mccl_lacks_descriptor(int error);
 
 /* desk.c. An id for ranks of this host. */

@@ -1,6 +1,5 @@
 /* Reunions that failed before all of their ranks had come: each of those is told when it comes, however late, by the
  * next meeting that is held at this door, or by a thread. */
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -132,11 +131,12 @@ static bool answer_one(struct mccl_reunion *r)
 
 static void answer_in_copy(void *reunion) { (void)answer_one(reunion); }
 
+/* In a copy of the descriptors: UCX may need the last one of this process just now (mccl_worker_ends). */
 static void wait_and_answer(struct mccl_reunion *r)
 {
     struct pollfd p = {.fd = r->listener, .events = POLLIN};
-    if (poll(&p, 1, MCCL_LOOK_MS) == 1 && !answer_one(r) && mccl_lacks_descriptor(errno))
-        mccl_in_copy(answer_in_copy, r);
+    if (poll(&p, 1, MCCL_LOOK_MS) == 1 && !mccl_in_copy(answer_in_copy, r))
+        (void)answer_one(r);
 }
 
 /* Is there a rank that is to be told, of that meeting, or of any one (NULL)? One whose process has ended is not. */

@@ -137,7 +137,7 @@ static mcclResult_t say_lack(const struct mccl_reunion *r, struct mccl_reunite *
 {
     struct lack l = {.to = &r->at[m->ranks[0]], .visit = *mine};
     l.visit.lack = (uint32_t)why;
-    mccl_in_copy(say_in_copy, &l);
+    (void)mccl_in_copy(say_in_copy, &l);
     return mccl_reunion_wrong(m, mcclSystemError, "rank %d cannot come: %s", r->rank, strerror(why));
 }
 
