@@ -390,7 +390,7 @@ enum ptx_given_kind {
     PTX_GIVEN_VALUE, /* it has this value */
     PTX_GIVEN_WARPS  /* it is a multiple of 32 up to PTX_MOST_GIVEN, but not 0 */
 };
-enum { PTX_MOST_GIVEN = 1 << 30, PTX_FEW_BLOCKS = 1 << 20 };
+enum { PTX_MOST_GIVEN = (1 << 30) - 32, /* with room for what counts lanes */ PTX_FEW_BLOCKS = 1 << 20 };
 struct ptx_given { /* what is assumed of a kernel parameter, by its offset and bytes */
     uint32_t offset, size;
     enum ptx_given_kind kind;

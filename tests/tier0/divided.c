@@ -68,12 +68,16 @@ static void write_kernel(char *text, const struct form *f)
     case U32: n = put(text, n, "div.u32 %r2, %r1, %r4; rem.u32 %r3, %r1, %r4;\n"); break;
     case S32: n = put(text, n, "div.s32 %r2, %r1, %r4; mul.lo.s32 %r7, %r2, %r4; sub.s32 %r3, %r1, %r7;\n"); break;
     case U64: /* as compilers write it: by 32 bits where both fit */
-        n = put(
-            text, n,
-            "cvt.u64.u32 %rd5, %r1; or.b64 %rd6, %rd5, %rd4; and.b64 %rd6, %rd6, -4294967296; setp.ne.s64 %p2, "
-            "%rd6, 0; @%p2 bra W;\ncvt.u32.u64 %r7, %rd4; cvt.u32.u64 %r8, %rd5; div.u32 %r2, %r8, %r7; rem.u32 %r3, "
-            "%r8, %r7; bra M;\nW:\ndiv.u64 %rd7, %rd5, %rd4; rem.u64 %rd8, %rd5, %rd4; cvt.u32.u64 %r2, %rd7; "
-            "cvt.u32.u64 %r3, %rd8;\nM:\n");
+        n = put(text, n,
+                !f->plus && f->number < 2 && !f->loop
+                    ? "mul.wide.u32 %rd5, %r10, %r11; cvt.u64.u32 %rd6, %r12; add.s64 %rd5, %rd5, %rd6;\n"
+                    : "cvt.u64.u32 %rd5, %r1;\n");
+        n = put(text, n,
+                "or.b64 %rd6, %rd5, %rd4; and.b64 %rd6, %rd6, -4294967296; setp.ne.s64 %p2, %rd6, 0; @%p2 bra W;\n"
+                "cvt.u32.u64 %r7, %rd4; cvt.u32.u64 %r8, %rd5; div.u32 %r2, %r8, %r7; mul.lo.s32 %r18, %r2, %r7;\n"
+                "sub.s32 %r3, %r8, %r18; cvt.u64.u32 %rd8, %r3; bra M;\nW:\ndiv.u64 %rd7, %rd5, %rd4;\n"
+                "mul.lo.s64 %rd12, %rd4, %rd7; sub.s64 %rd8, %rd5, %rd12; cvt.u32.u64 %r2, %rd7;\nM:\n"
+                "cvt.u32.u64 %r3, %rd8;\n");
         break;
     case S64:
         n = put(text, n,
@@ -85,7 +89,9 @@ static void write_kernel(char *text, const struct form *f)
                 "mul.hi.u32 %r7, %r1, %r5; add.s32 %r7, %r7, %r1; shr.u32 %r2, %r7, %r6; mul.lo.u32 %r7, %r2, %r4;\n"
                 "sub.s32 %r3, %r1, %r7;\n");
     }
-    if (f->loads)
+    if (f->loads && f->width == U64)
+        n = put(text, n, "shl.b64 %rd10, %rd8, 2; add.s64 %rd10, %rd1, %rd10; ld.global.u32 %r16, [%rd10];\n");
+    else if (f->loads)
         n = put(text, n, "mul.wide.s32 %rd10, %r3, 4; add.s64 %rd10, %rd1, %rd10; ld.global.u32 %r16, [%rd10];\n");
     else
         n = put(text, n, "add.u32 %r16, %r2, %r3;\n");
@@ -227,7 +233,9 @@ int main(void)
                          .by_register = drawn(2),
                          .plus = pluses[drawn(8)]};
         if (f.loads && f.width == PREPARED && f.plus > 1000)
-            f.plus = 64; /* 33 bits: not what it is prepared for */
+            f.plus = 64;             /* 33 bits: not what it is prepared for */
+        if (f.width == U64 && k % 2) /* a number of 64 bits from the start */
+            f.number = k / 2 % 2, f.plus = 0, f.loop = false;
         if (f.width == S64 && f.number == 2 && f.plus == 0x7fffffc0u)
             f.plus = 64; /* an int that overflows within a warp: undefined in C, and taken on trust (range.c) */
         write_kernel(text, &f);

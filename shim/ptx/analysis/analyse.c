@@ -209,6 +209,14 @@ static struct ptx_fact compute(struct ptx_run *r, const struct ptx_instr *in, ui
         if (any.state == PTX_FACT_LANES)
             return any;
     }
+    int32_t number, by;
+    if (ptx_left_over(r->f, i, &number, &by)) {
+        const struct ptx_fact a = fact_at(r, number, block), b = fact_at(r, by, block);
+        any = ptx_fact_apply(in, src, in->nsrc);
+        return a.has_range && a.lo >= 0 && b.has_range && b.lo > 0
+                   ? ptx_fact_range(any, 0, a.hi < b.hi ? a.hi : b.hi - 1)
+                   : any;
+    }
     bool parts = in->dst[0].kind == PTX_O_VEC;
     if (in->op == PTX_OP_MOV && (vector || parts)) {
         if (varies && (src[0].state != PTX_FACT_LANES || src[0].stride))

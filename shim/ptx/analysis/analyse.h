@@ -69,6 +69,9 @@ struct ptx_prepared {
     int32_t number, magic_value, shift_value;
 };
 bool ptx_prepared_division(const struct ptx_func *f, uint32_t instr, struct ptx_prepared *p);
+/* What is left of a number when a divisor's multiple is taken from it: x - x / by * by, where the operands of SUB, MUL
+ * and DIV are the values *number and *by. */
+bool ptx_left_over(const struct ptx_func *f, uint32_t instr, int32_t *number, int32_t *by);
 /* It divides by a parameter that the launch is known to have prepared it for, and that is a multiple of 32. */
 bool ptx_division_given(const struct ptx_shape *shape, const struct ptx_prepared *p);
 /* What is assumed of the value if it is a parameter. */

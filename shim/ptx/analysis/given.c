@@ -84,6 +84,33 @@ bool ptx_prepared_division(const struct ptx_func *f, uint32_t i, struct ptx_prep
     return false;
 }
 
+bool ptx_left_over(const struct ptx_func *f, uint32_t i, int32_t *number, int32_t *by)
+{
+    const struct ptx_instr *in = &f->instr[i];
+    const unsigned size = ptx_type_size(in->type[0]);
+    if (in->op != PTX_OP_SUB || in->guard >= 0 || in->flags || ptx_type_is_float(in->type[0]) || size < 4 ||
+        in->src[0].kind != PTX_O_REG || in->src[1].kind != PTX_O_REG)
+        return false;
+    const int32_t whole = f->instr_src[i][1];
+    const struct ptx_instr *mul = definition(f, whole);
+    if (!mul || mul->op != PTX_OP_MUL || mul->flags & (PTX_F_HI | PTX_F_WIDE) || ptx_type_is_float(mul->type[0]) ||
+        ptx_type_size(mul->type[0]) != size || mul->src[0].kind != PTX_O_REG || mul->src[1].kind != PTX_O_REG)
+        return false;
+    const int32_t *factor = f->instr_src[f->value[whole].instr];
+    for (unsigned k = 0; k < 2; k++) {
+        const struct ptx_instr *div = definition(f, factor[k]);
+        if (!div || div->op != PTX_OP_DIV || ptx_type_is_float(div->type[0]) || ptx_type_size(div->type[0]) != size ||
+            div->src[0].kind != PTX_O_REG || div->src[1].kind != PTX_O_REG)
+            continue;
+        const int32_t *src = f->instr_src[f->value[factor[k]].instr];
+        *number = src[0];
+        *by = src[1];
+        if (*number == f->instr_src[i][0] && *by == factor[1 - k])
+            return true;
+    }
+    return false;
+}
+
 bool ptx_division_given(const struct ptx_shape *shape, const struct ptx_prepared *p)
 {
     for (uint32_t k = 0; k < shape->ngiven; k++)

@@ -280,9 +280,6 @@ static struct ptx_fact bitwise(const struct ptx_instr *in, const struct ptx_fact
         else if (in->op == PTX_OP_AND && got == 16)
             r = lanes(0, true, zeros < j + 4 ? zeros : j + 4);
     }
-    if (in->op == PTX_OP_AND && c && a->has_range && a->lo >= 0 &&
-        a->hi >> (trailing_zeros(c) < 62 ? trailing_zeros(c) : 62) == 0)
-        return ptx_fact_const(0);
     if (in->op == PTX_OP_AND && c >= 0)
         return ptx_fact_range(r, 0, a->has_range && a->lo >= 0 && a->hi < c ? a->hi : c);
     return r;
@@ -294,9 +291,18 @@ static bool disjoint(const struct ptx_fact *a, const struct ptx_fact *b)
     return ptx_fact_is_uniform(a) && b->has_range && b->lo >= 0 && a->align < 62 && b->hi < (int64_t)1 << a->align;
 }
 
+/* Bits of a, where b has zeros: compilers look so for what 32 bits do not hold. */
+static bool without(const struct ptx_fact *a, const struct ptx_fact *b)
+{
+    return ptx_fact_is_uniform(b) && a->has_range && a->lo >= 0 &&
+           a->hi < (int64_t)1 << (b->align < 62 ? b->align : 62);
+}
+
 static struct ptx_fact bits_of(const struct ptx_instr *in, const struct ptx_fact *a, const struct ptx_fact *b)
 {
     int64_t c;
+    if (in->op == PTX_OP_AND && (without(a, b) || without(b, a)))
+        return ptx_fact_const(0);
     if (ptx_fact_is_const(b, &c))
         return bitwise(in, a, c);
     if (ptx_fact_is_const(a, &c))
