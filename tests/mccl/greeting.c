@@ -6,11 +6,9 @@
 
 #include "host/mccl/net/door.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -97,19 +95,9 @@ static void body(struct rank *r)
         printf("# %d descriptors where %d were, %d threads where %d were\n", f, files, t, threads);
 }
 
-/* Asked in a child, since it sets handlers and opens things. */
-static bool there(const char *library)
-{
-    int status = 1;
-    const pid_t child = fork();
-    if (child == 0)
-        _exit(dlopen(library, RTLD_NOW | RTLD_LOCAL) == NULL);
-    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
-}
-
 int main(void)
 {
-    if (CUMU_TSAN || !there("libucp.so.0")) { /* ranks are forked, and UCX begins threads in them */
+    if (CUMU_TSAN || !team_can_open("libucp.so.0")) { /* ranks are forked, and UCX begins threads in them */
         printf("skip mccl greeting: %s\n", CUMU_TSAN ? "UCX under TSan" : "no libucp.so.0 (Debian: libucx0)");
         return 77;
     }

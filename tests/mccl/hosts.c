@@ -4,14 +4,12 @@
 #include "sanitize.h"
 #include "team.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -246,23 +244,13 @@ static pid_t make_ids(mcclUniqueId *ids, int n, int *way)
         pause();
 }
 
-/* Asked in a child, since it sets handlers and opens things. */
-static bool there(const char *library)
-{
-    int status = 1;
-    pid_t child = fork();
-    if (child == 0)
-        _exit(dlopen(library, RTLD_NOW | RTLD_LOCAL) == NULL);
-    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
-}
-
 int main(void)
 {
     if (CUMU_TSAN) { /* ranks are forked, and UCX, which is not built for it, begins threads in them */
         printf("skip mccl hosts: UCX under TSan\n");
         return 77;
     }
-    if (!there("libucp.so.0")) {
+    if (!team_can_open("libucp.so.0")) {
         printf("skip mccl hosts: no libucp.so.0 (Debian: libucx0)\n");
         return 77;
     }

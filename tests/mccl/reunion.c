@@ -3,14 +3,12 @@
 #include "sanitize.h"
 #include "team.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MOST = 8, BIG = 5000 };
@@ -186,19 +184,9 @@ static void waits_no_more(struct rank *r)
     RANK(r, seconds() - since < 20);
 }
 
-/* Asked in a child, since it sets handlers and opens things. */
-static bool there(const char *library)
-{
-    int status = 1;
-    pid_t child = fork();
-    if (child == 0)
-        _exit(dlopen(library, RTLD_NOW | RTLD_LOCAL) == NULL);
-    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
-}
-
 int main(void)
 {
-    if (CUMU_TSAN || !there("libucp.so.0")) { /* ranks are forked, and UCX begins threads in them */
+    if (CUMU_TSAN || !team_can_open("libucp.so.0")) { /* ranks are forked, and UCX begins threads in them */
         printf("skip mccl reunion: %s\n", CUMU_TSAN ? "UCX under TSan" : "no libucp.so.0 (Debian: libucx0)");
         return 77;
     }

@@ -4,6 +4,7 @@
 #include "../netns.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -197,6 +198,15 @@ bool team_may_spaces(void)
     const pid_t child = fork();
     if (child == 0)
         _exit(!leave(CLONE_NEWPID | CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS));
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+bool team_can_open(const char *library)
+{
+    int status = 1;
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(dlopen(library, RTLD_NOW | RTLD_LOCAL) == NULL);
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 

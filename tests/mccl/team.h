@@ -34,6 +34,7 @@ void team_doom(int rank);
 /* Of the next teams of PROCESSES: each rank goes into namespaces that are drawn from this; 0: none. May they? */
 void team_spaces(unsigned seed);
 bool team_may_spaces(void);
+bool team_can_open(const char *library); /* asked in a child, since it sets handlers and opens things */
 /* In a child: it ends when its parent does, however that comes. */
 void team_end_with(pid_t parent);
 
