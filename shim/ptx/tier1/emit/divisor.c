@@ -14,18 +14,8 @@ static bool counts(const struct ptx_func *f, const struct ptx_opnd *o, int32_t v
 /* Whether it is a parameter, converted or not. */
 static bool parameter(const struct ptx_func *f, int32_t value, struct ptx_parameter *p)
 {
-    enum { MOST_CONVERSIONS = 4 };
-    for (unsigned n = 0; n < MOST_CONVERSIONS && value >= 0; n++) {
-        const int32_t i = f->value[value].instr;
-        const struct ptx_instr *in = i >= 0 ? &f->instr[i] : NULL;
-        if (ptx_parameter_of(f, value, p))
-            return true;
-        if (!in || in->guard >= 0 || (in->op != PTX_OP_MOV && in->op != PTX_OP_CVT) || in->src[0].kind != PTX_O_REG ||
-            in->dst[0].kind != PTX_O_REG)
-            return false;
-        value = f->instr_src[i][0];
-    }
-    return false;
+    int shift = 0;
+    return t1_parameter(f, value, p, &shift) && !shift;
 }
 
 /* The parameter by which a division multiplies its quotient to take it from its number. */

@@ -239,6 +239,8 @@ const char *t1_given(struct t1_emit *e); /* whether a launch's parameters are su
 /* stride.c, divisor.c: parameters that are strides of arrays in memory, those by which lanes' numbers are divided. */
 uint32_t t1_find_strides(const struct ptx_func *f, struct ptx_given given[T1_MOST_GIVEN]);
 uint32_t t1_find_divisors(const struct ptx_func *f, struct ptx_given given[T1_MOST_GIVEN]);
+/* stride.c. The value is a parameter, converted or not, times a power of two that is added to *shift. */
+bool t1_parameter(const struct ptx_func *f, int32_t value, struct ptx_parameter *p, int *shift);
 
 /* plan.c: what blocks and values are, before anything is written */
 void t1_plan(struct t1_emit *e);

@@ -35,17 +35,13 @@ static bool by_constant(const struct ptx_instr *in)
     return in->src[0].kind == PTX_O_REG && in->src[1].kind == PTX_O_IMM;
 }
 
-/* Whether the value is a kernel parameter, times a power of two that is added to *shift. */
-static bool parameter(const struct ptx_func *f, int32_t value, struct ptx_given *g, int *shift)
+bool t1_parameter(const struct ptx_func *f, int32_t value, struct ptx_parameter *p, int *shift)
 {
     for (const struct ptx_instr *in; (in = definition(f, value));) {
         const int32_t *src = f->instr_src[f->value[value].instr];
         const struct ptx_opnd *o = &in->src[0];
-        struct ptx_parameter p;
-        if (ptx_parameter_of(f, value, &p)) {
-            *g = (struct ptx_given){.offset = p.offset, .size = p.size};
+        if (ptx_parameter_of(f, value, p))
             return true;
-        }
         if (in->op == PTX_OP_SHL && by_constant(in) && in->src[1].imm < 64)
             *shift += (int)in->src[1].imm;
         else if ((in->op != PTX_OP_MOV && in->op != PTX_OP_CVT) || o->kind != PTX_O_REG)
@@ -111,10 +107,10 @@ static void follow(struct walk *w, int32_t value, int64_t scale, int shift)
         if (by_constant(in) && in->src[1].imm <= MOST_BYTES && scale <= MOST_BYTES)
             follow(w, src[0], scale * (int64_t)in->src[1].imm, shift);
         for (unsigned k = 0; k < 2 && in->src[0].kind == PTX_O_REG && in->src[1].kind == PTX_O_REG; k++) {
-            struct ptx_given g;
+            struct ptx_parameter p;
             int by = shift;
-            if (f->value[src[1 - k]].kind == PTX_C_AFFINE && parameter(f, src[k], &g, &by))
-                give(w, g, scale, by);
+            if (f->value[src[1 - k]].kind == PTX_C_AFFINE && t1_parameter(f, src[k], &p, &by))
+                give(w, (struct ptx_given){.offset = p.offset, .size = p.size}, scale, by);
         }
         break;
     default: break;
