@@ -23,12 +23,12 @@ static bool is_number(const struct graph_plan *p, int tensor)
 }
 
 /* Floats that one node writes and one reads, element by element: nothing is lost if they are never stored, neither
- * digits of a narrower type nor what lies elsewhere. */
+ * digits of a narrower type nor what lies elsewhere. What the reader writes may be ragged: others store that. */
 static bool is_passed_on(const struct graph_plan *p, const struct graph_node *writer, int x, int y)
 {
     const struct graph_tensor *t = &p->tensor[x];
-    return t->place == GRAPH_VIRTUAL && t->t.type == CUDNN_DATA_FLOAT && t->ragged < 0 && p->tensor[y].ragged < 0 &&
-           dnn_same_shape(&t->t, &p->tensor[y].t) && is_used_once(p, x, writer);
+    return t->place == GRAPH_VIRTUAL && t->t.type == CUDNN_DATA_FLOAT && dnn_same_shape(&t->t, &p->tensor[y].t) &&
+           is_used_once(p, x, writer);
 }
 
 /* ---- a factor ---------------------------------------------------------------------------------- */
@@ -113,7 +113,7 @@ static bool sum_products(struct graph_plan *p, const struct graph_node *n)
 static bool is_turned(const struct graph_tensor *x, const struct graph_tensor *y)
 {
     const int n = x->t.n;
-    bool turned = n >= 2 && y->t.n == n && x->t.type == y->t.type && x->ragged < 0 && y->ragged < 0;
+    bool turned = n >= 2 && y->t.n == n && x->t.type == y->t.type;
     for (int i = 0; turned && i < n; i++) {
         const int k = i < n - 2 ? i : 2 * n - 3 - i;
         turned = x->t.dim[i] == y->t.dim[k] && x->t.stride[i] == y->t.stride[k];
