@@ -231,7 +231,7 @@ check-asan:
 	+$QTIER1_EVERY=4 FLOW_COUNT=80 FLOW_LIGHT=1 FLOW_SEED=1001 \
 	  ASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(ASAN_MAKE) \
-	  SAN_MATHS="$(addprefix cu,dnn blas blaslt solver sparse sparselt file pti) snippets hazards maths nccl nvjpeg npp" san-run
+	  SAN_MATHS="$(addprefix cu,dnn blas blaslt solver sparse sparselt file pti) snippets hazards maths nccl nvjpeg npp nvtx" san-run
 # TSan of gcc 12 does not start where the kernel spreads addresses more widely than it knows.
 check-tsan:
 	+$Qmkdir -p $B/tsan && echo 'int main(void) { return 0; }' | $(CC) -fsanitize=thread -x c -o $B/tsan/starts - && \

@@ -46,6 +46,14 @@ struct counter {
     const void *semantics;
     uint64_t id;
 };
+struct batch {
+    uint64_t schema;
+    size_t size;
+    const void *events;
+    uint64_t scope, flags;
+    const void *flexible;
+    size_t flexible_size, flexible_offset;
+};
 struct data {
     uint64_t schema;
     size_t size;
@@ -233,14 +241,7 @@ static void events(void)
         const char *text;
         uint32_t color;
     } many[] = {{r[0].from + 1, r[0].to, "one of two", 0xff010203}, {r[0].from + 2, r[0].to, "two of two", 0xff010203}};
-    const struct {
-        uint64_t schema;
-        size_t size;
-        const void *events;
-        uint64_t scope, flags;
-        const void *flexible;
-        size_t flexible_size, flexible_offset;
-    } b = {ranges, sizeof many, many, 0, 0, NULL, 0, 0}, none = {ranges, 8, NULL, 0, 0, NULL, 0, 0};
+    const struct batch b = {ranges, sizeof many, many, 0, 0, NULL, 0, 0}, none = {ranges, 8, NULL, 0, 0, NULL, 0, 0};
     void (*batch)(void *, const void *) = (void (*)(void *, const void *))p[17];
     batch(domain, &b);
     printf("want one of two %lld\nwant two of two %lld\n", (long long)many[0].from, (long long)many[1].from);
@@ -293,27 +294,86 @@ static void scopes(void)
     ((int (*)(void *, const void *, size_t))p[4])(domain, NULL, 0);
     const uint64_t id = ((uint64_t(*)(void *, const void *, size_t))p[5])(domain, &d, 1);
     ((void (*)(void *, uint64_t, const void *, size_t))p[6])(domain, id, NULL, 0);
-    const struct {
-        uint64_t schema;
-        size_t size;
-        const void *events;
-        uint64_t scope, flags;
-        const void *flexible;
-        size_t flexible_size, flexible_offset;
-    } batch = {without, 8, &event.at, nic, 0, NULL, 0, 0};
+    const struct batch batch = {without, 8, &event.at, nic, 0, NULL, 0, 0};
     ((void (*)(void *, const void *))p[17])(domain, &batch);
+}
+
+/* Every choice of the places where an event, or a counter of a group, may say its scope, what goes before first: the
+ * line that a trace shall have is said. */
+static void say_scope(const char *line, int n, const char *value, int choice)
+{
+    int first = 0;
+    while (choice >> first && !(choice >> first & 1))
+        first++;
+    printf("%s %d%s", line, n, *value ? ".v\"" : "\"");
+    if (choice)
+        printf(" scope \"place %d\"", first);
+    printf("%s\n", value);
+}
+static void scopes_by_place(void)
+{
+    enum { PLACES = 6, SCOPE = 70 };
+    uint64_t place[PLACES];
+    char name[32];
+    for (int i = 0; i < PLACES; i++) {
+        (void)snprintf(name, sizeof name, "//place %d", i);
+        place[i] = new_scope(name, 1);
+    }
+    const uint64_t elsewhere = new_scope("elsewhere", 1);
+    const struct semantics of_time = {sizeof of_time, 2, 1, NULL, 14};
+    for (int choice = 0; choice < 1 << PLACES; choice++) {
+        uint64_t said[PLACES];
+        for (int i = 0; i < PLACES; i++)
+            said[i] = choice >> i & 1 ? place[i] : 0;
+        const struct semantics role = {sizeof role, 1, 1, &of_time, said[1]}, any = {sizeof any, 1, 1, NULL, said[4]};
+        const struct {
+            int64_t at;
+            uint64_t of_end, of_mark, of_all, of_time;
+            int32_t v, pad;
+        } e = {now(), elsewhere, said[0], said[2], said[5], 7, 0};
+        const struct entry members[] = {{.flags = TIME | MARK, .type = INT64, .semantics = &role},
+                                        {.flags = END, .type = SCOPE},
+                                        {.flags = MARK, .type = SCOPE},
+                                        {.type = SCOPE},
+                                        {.flags = TIME, .type = SCOPE},
+                                        {.type = INT32, .semantics = &any}};
+        (void)snprintf(name, sizeof name, "choice %d", choice);
+        const struct batch b = {schema(name, members, 6), sizeof e, &e, said[3], 0, NULL, 0, 0};
+        ((void (*)(void *, const void *))p[17])(domain, &b);
+        say_scope("mark \"choice", choice, "", choice);
+    }
+    for (int choice = 0; choice < 1 << 4; choice++) {
+        uint64_t said[4];
+        for (int i = 0; i < 4; i++)
+            said[i] = choice >> i & 1 ? place[i] : 0;
+        const struct semantics own = {sizeof own, 1, 1, NULL, said[1]};
+        const struct {
+            int64_t v;
+            uint64_t of_counters, of_all, of_time, of_end;
+        } sampled = {7, said[0], said[2], elsewhere, elsewhere};
+        const struct entry members[] = {
+            {.flags = choice % 3 ? COUNTER : 0, .type = INT64, .name = "v", .semantics = &own},
+            {.flags = COUNTER, .type = SCOPE},
+            {.type = SCOPE},
+            {.flags = TIME, .type = SCOPE},
+            {.flags = END, .type = SCOPE}};
+        (void)snprintf(name, sizeof name, "count %d", choice);
+        sample(counter_in(name, schema(name, members, 5), said[3]), &sampled, sizeof sampled);
+        say_scope("counter \"count", choice, " = 7", choice);
+    }
 }
 
 int main(int argc, char **argv)
 {
-    (void)argv;
     struct segment sp = {0, 32, p}, sc = {0, 32, c};
     struct module mp = {3, sizeof mp, 2, 0x0104, 1, &sp, NULL, NULL},
                   mc = {3, sizeof mc, 4, 0x0102, 1, &sc, NULL, NULL};
     int (*init)(struct module *) = extension();
     if (!init || !init(&mp) || !init(&mc) || !p[17] || !c[5])
         return 1;
-    if (argc > 1) {
+    if (argc > 1 && !strcmp(argv[1], "places")) {
+        scopes_by_place();
+    } else if (argc > 1) {
         scopes();
     } else {
         groups();

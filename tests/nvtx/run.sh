@@ -49,7 +49,8 @@ check "groups, batches, deferred events" 0 PASS 'gap: .*nvtxCounterBatchSubmit' 
     $trace --format jsonl -o "$tmp/deferred.jsonl" "$tmp/deferred"
 cp "$tmp/out" "$tmp/said"
 check "scopes" 0 PASS -- $trace -o "$tmp/scopes" "$tmp/deferred" scopes
-sed -nE 's/^ *[0-9.]+ [0-9]+\.[0-9]+ *(counter|mark|range) /\1 /p' "$tmp/scopes" | sed 's/ <[0-9.]* us>$//' >"$tmp/scoped"
+scoped() { sed -nE 's/^ *-?[0-9.]+ [0-9]+\.[0-9]+ *(counter|mark|range) /\1 /p' "$1" | sed 's/ <[0-9.]* us>$//'; }
+scoped "$tmp/scopes" >"$tmp/scoped"
 cat >"$tmp/wanted" <<END
 counter "root" = 7
 counter "gpu" scope "GPU[0]" = 7
@@ -69,6 +70,10 @@ range "event" scope "GPU[0]/stream"
 mark "batched" scope "machine/nic"
 END
 check "scopes: look like this" 0 -- diff -u "$tmp/wanted" "$tmp/scoped"
+check "scopes by place" 0 PASS -- $trace -o "$tmp/places" "$tmp/deferred" places
+grep -E '^(mark|counter) ' "$tmp/out" >"$tmp/wanted"
+scoped "$tmp/places" >"$tmp/scoped"
+check "scopes by place: 80 look like this" 0 -- sh -c "test \$(wc -l <'$tmp/wanted') = 80 && diff -u '$tmp/wanted' '$tmp/scoped'"
 check "without a trace" 0 PASS -- $cumu run --backend host -- "$tmp/deferred"
 check "a filter" 0 '"registered"' -- $trace --filter 'nvtx:reg*' "$tmp/client" headers
 absent "leaves others out" plain

@@ -30,6 +30,13 @@ passes() {
     fi
 }
 
+# A verdict on a run in which an allocation failed: what is wrong then is run.sh's of the folder to say; here the
+# sanitizers speak.
+unreported() {
+    grep -A 20 -m 1 -E 'Sanitizer|runtime error' "$tmp/out" && return 1
+    [ "$r" -le 1 ]
+}
+
 if [ "$1" = snippets ]; then
     for mode in main manythreads; do passes "snippets $mode" "$B/tests/snippets/linked" "$mode"; done
     exit $bad
@@ -66,6 +73,33 @@ if [ "$1" = nccl ]; then
         ! ldconfig -p 2>/dev/null | grep -q 'libucp\.so\.0' || CUMU_NCCL_HOST_RANKS=2 UCX_TLS=tcp,self \
             passes "nccl/$program, two ranks a host" "$tmp/$program" "${SEED:-2000}" 8
     done
+    exit $bad
+fi
+# NVTX by its library and by its headers, while a trace listens, in text and in the formats of machines.
+if [ "$1" = nvtx ]; then
+    export CUMU_TRACE="$tmp/trace" NVTX_INJECTION64_PATH="$lib/libcumu-core.so"
+    for name in client deferred; do
+        # shellcheck disable=SC2086  # flags
+        $CC -std=gnu11 -O0 -g -w $san -o "$tmp/$name" "$here/$name.c" -ldl -pthread
+        # shellcheck disable=SC2086  # flags
+        $CC -std=gnu11 -O0 -g -w $san -o "$tmp/$name.failing" "$here/$name.c" "$here/../lib/fail_at.c" \
+            -Wl,--no-as-needed "$lib/facade/libnvtx3interop.so.1" -Wl,--allow-shlib-undefined -ldl -pthread
+    done
+    for run in "client linked" "client headers payloads" "client headers counters" deferred "deferred scopes"; do
+        name=${run%% *} arguments=$(echo "$run" | sed 's/^[a-z]*//')
+        # shellcheck disable=SC2086  # words
+        fail_allocations "nvtx/$run" 0 unreported "$tmp/$name.failing" $arguments
+    done
+    for CUMU_TRACE_FORMAT in text jsonl chrome; do
+        export CUMU_TRACE_FORMAT
+        for run in "client linked" "client linked wrong" "client linked threads" "client headers" "client headers wrong" \
+            "client headers threads" "client headers payloads" "client headers counters" deferred "deferred scopes" \
+            "deferred places"; do
+            rm -f "$CUMU_TRACE"
+            passes "nvtx/$run, $CUMU_TRACE_FORMAT" sh -c "'$tmp'/$run && test -s '$CUMU_TRACE'"
+        done
+    done
+    passes "nvtx/client headers extensions" "$tmp/client" headers extensions
     exit $bad
 fi
 # What the folder's programs need beside cuBLAS, and their arguments.
@@ -111,12 +145,7 @@ for name in $hostile; do
         "$lib/facade/libcudart.so.12" $more -Wl,--allow-shlib-undefined -ldl -lm
     passes "$1/$name, hostile" "$tmp/hostile"
 done
-# While memory runs out, where the folder has programs for it: what is wrong then is its run.sh's to say; here the
-# sanitizers speak.
-unreported() {
-    grep -A 20 -m 1 -E 'Sanitizer|runtime error' "$tmp/out" && return 1
-    [ "$r" -le 1 ]
-}
+# While memory runs out, where the folder has programs for it.
 for name in $failing; do
     # shellcheck disable=SC2086  # flags
     $CC -std=gnu11 -O0 -g -w $san -I"$here" -I"$B/gen" -o "$tmp/failing" "$here/$name.c" "$here/../lib/fail_at.c" \

@@ -30,8 +30,6 @@ struct batch { /* nvtxCounterBatch_t */
 #define BEGIN_AND_INTERVAL ((uint64_t)1 << 32) /* what a batch's times are */
 #define END_AND_INTERVAL ((uint64_t)2 << 32)
 enum { SAMPLE_ZERO = 0 };
-enum { IS_POINTER = 1 << 1, IS_ARRAY = 7 << 4, KIND_OF_ENTRY = 3 << 10, IS_TIME = 2 << 10 };
-enum { PART_OF_EVENT = 7 << 12, IS_COUNTER = 4 << 12 };
 
 struct counter {
     struct nvtx_registered is;
@@ -60,10 +58,11 @@ static const struct counter *find(const void *domain, uint64_t id)
     return cumu_active() && cumu_tracing() ? cumu_nvtx_kept(NVTX_COUNTER, domain, id) : NULL;
 }
 
-/* member: of a group, or NULL. at: when it was, or 0: now. */
-static void tell(const struct counter *c, const struct nvtx_member *member, const char *value, uint64_t at)
+/* member: of a group, or NULL. scope: or 0: as the counter was registered. at: when it was, or 0: now. */
+static void tell(const struct counter *c, const struct nvtx_member *member, uint64_t scope, const char *value,
+                 uint64_t at)
 {
-    const uint64_t scope = member && member->scope ? member->scope : c->scope;
+    scope = scope ? scope : c->scope;
     struct cumu_annotation a = {.domain = cumu_nvtx_text(c->is.domain, true),
                                 .scope = cumu_nvtx_scope_of(c->is.domain, scope),
                                 .payload = value};
@@ -89,21 +88,21 @@ void cumu_nvtx_count_integer(const void *domain, uint64_t id, int64_t value)
     const struct counter *c = find(domain, id);
     char text[32];
     if (c && cumu_nvtx_number(NVTX_TYPE_INT64, &value, sizeof value, text))
-        tell(c, NULL, text, 0);
+        tell(c, NULL, 0, text, 0);
 }
 void cumu_nvtx_count_real(const void *domain, uint64_t id, double value)
 {
     const struct counter *c = find(domain, id);
     char text[32];
     if (c && cumu_nvtx_number(NVTX_TYPE_DOUBLE, &value, sizeof value, text))
-        tell(c, NULL, text, 0);
+        tell(c, NULL, 0, text, 0);
 }
 /* Why there is no number: because it is 0, or the one before still, or because nobody knows. */
 void cumu_nvtx_count_none(const void *domain, uint64_t id, uint8_t reason)
 {
     const struct counter *c = find(domain, id);
     if (reason == SAMPLE_ZERO && c)
-        tell(c, NULL, "0", 0);
+        tell(c, NULL, 0, "0", 0);
 }
 
 /* ---- samples ----------------------------------------------------------------------------------- */
@@ -124,35 +123,42 @@ static uint64_t time_within(const struct counter *c, const char *sample, size_t 
     for (size_t i = 0; s && i < s->count; i++) {
         const struct nvtx_member *m = &s->members[i];
         int64_t ticks;
-        if ((m->flags & KIND_OF_ENTRY) != IS_TIME || m->size != sizeof ticks || size < sizeof ticks ||
-            m->offset > size - sizeof ticks)
-            continue;
-        memcpy(&ticks, sample + m->offset, sizeof ticks);
-        (void)cumu_nvtx_time(c->is.domain, m->clock, ticks, &at);
+        if ((m->flags & NVTX_KIND) == NVTX_IS_TIME && m->type != NVTX_TYPE_SCOPE && m->size == sizeof ticks &&
+            cumu_nvtx_read(m, sample, size, &ticks, sizeof ticks))
+            (void)cumu_nvtx_time(c->is.domain, m->clock, ticks, &at);
     }
     return at;
 }
 
-/* Of a group the numbers that are called counters, if any are, else all. */
+/* Of a group the numbers that are called counters, if any are, else all. Their scopes, by NVTX's order: one that the
+ * sample says of counters, that of the number's semantics, one that the sample says of itself, the registration's. */
 static void tell_sample(const struct counter *c, const char *sample, size_t size, uint64_t at)
 {
     char text[32];
+    uint64_t of_counters = 0, of_all = 0;
     if (cumu_nvtx_number(c->type, NULL, 0, NULL)) {
         if (size == cumu_nvtx_number(c->type, sample, size, text))
-            tell(c, NULL, text, at);
+            tell(c, NULL, 0, text, at);
         return;
     }
     const struct nvtx_schema *s = cumu_nvtx_schema_of(c->is.domain, c->type);
     bool named = false;
-    for (size_t i = 0; s && i < s->count; i++)
-        named |= (s->members[i].flags & PART_OF_EVENT) == IS_COUNTER;
     for (size_t i = 0; s && i < s->count; i++) {
         const struct nvtx_member *m = &s->members[i];
-        if (m->flags & (IS_POINTER | IS_ARRAY) || (m->flags & KIND_OF_ENTRY) == IS_TIME || m->offset > size ||
-            (named && (m->flags & PART_OF_EVENT) != IS_COUNTER))
+        const uint64_t role = m->flags & NVTX_ROLE, scope = cumu_nvtx_scope_in(m, sample, size);
+        named |= role == NVTX_IS_COUNTER && m->type != NVTX_TYPE_SCOPE;
+        if (scope && role == NVTX_IS_COUNTER)
+            of_counters = scope;
+        else if (scope && !role && (m->flags & NVTX_KIND) != NVTX_IS_TIME)
+            of_all = scope;
+    }
+    for (size_t i = 0; s && i < s->count; i++) {
+        const struct nvtx_member *m = &s->members[i];
+        if (m->flags & (NVTX_IS_POINTER | NVTX_IS_ARRAY) || (m->flags & NVTX_KIND) == NVTX_IS_TIME ||
+            m->offset > size || (named && (m->flags & NVTX_ROLE) != NVTX_IS_COUNTER))
             continue;
         if (cumu_nvtx_number(m->type, sample + m->offset, size - m->offset, text))
-            tell(c, m, text, at);
+            tell(c, m, of_counters ? of_counters : m->scope ? m->scope : of_all, text, at);
     }
 }
 

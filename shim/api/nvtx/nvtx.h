@@ -89,10 +89,23 @@ enum {
     NVTX_TYPE_TEXT_UTF32 = 78,
     NVTX_TYPE_REGISTERED = 80
 };
-/* A member whose place is known. name: NULL: it has none. clock: whose times it has. */
+/* Flags of members: what they are, and to which part of an event they belong. */
+enum {
+    NVTX_IS_POINTER = 1 << 1,
+    NVTX_IS_ARRAY = 7 << 4,
+    NVTX_KIND = 3 << 10,
+    NVTX_IS_MESSAGE = 1 << 10,
+    NVTX_IS_TIME = 2 << 10,
+    NVTX_ROLE = 7 << 12,
+    NVTX_IS_BEGIN = 1 << 12,
+    NVTX_IS_END = 2 << 12,
+    NVTX_IS_MARK = 3 << 12,
+    NVTX_IS_COUNTER = 4 << 12
+};
+/* A member whose place is known. name: NULL: it has none. clock: whose times it has. scope: by its semantics, or 0. */
 struct nvtx_member {
     const char *name;
-    uint64_t type, flags, detail, clock, scope; /* scope: that of a counter of a group, or 0 */
+    uint64_t type, flags, detail, clock, scope;
     size_t offset, size;
 };
 struct nvtx_schema {
@@ -105,6 +118,10 @@ struct nvtx_schema {
 uint64_t cumu_nvtx_new_id(void);
 /* What a program registered, which stays; NULL: no such one. */
 const struct nvtx_schema *cumu_nvtx_schema_of(const void *domain, uint64_t id);
+/* A member's first `n` bytes in a payload of `size` at `at`; false where it has fewer. */
+bool cumu_nvtx_read(const struct nvtx_member *m, const void *at, size_t size, void *to, size_t n);
+/* The scope that is a member's value; 0: none. */
+uint64_t cumu_nvtx_scope_in(const struct nvtx_member *m, const void *at, size_t size);
 /* The number that a list of semantics has under this one of its own, of a clock or a scope; or 0. */
 enum { NVTX_SEMANTICS_SCOPE = 1, NVTX_SEMANTICS_TIME = 2 };
 uint64_t cumu_nvtx_said(const void *semantics, unsigned id);

@@ -25,7 +25,7 @@ struct attributes { /* nvtxPayloadSchemaAttr_t */
 };
 enum { FIELD_NAME = 1 << 1, FIELD_FLAGS = 1 << 3, FIELD_ENTRIES = 1 << 4, FIELD_COUNT = 1 << 5 };
 enum { FIELD_SIZE = 1 << 6, FIELD_ALIGNMENT = 1 << 7, FIELD_ID = 1 << 8 };
-enum { IS_POINTER = 1 << 1, IS_ARRAY = 7 << 4, IS_FIXED_ARRAY = 1 << 4, IS_OFFSET = 3 << 2 };
+enum { IS_FIXED_ARRAY = 1 << 4, IS_OFFSET = 3 << 2 };
 enum { MOST_MEMBERS = 1 << 16 };
 
 struct semantics { /* nvtxSemanticsHeader_t */
@@ -48,6 +48,22 @@ uint64_t cumu_nvtx_said(const void *semantics, unsigned id)
         if (s->id == id && s->size >= sizeof *s)
             return s->value;
     return 0;
+}
+
+bool cumu_nvtx_read(const struct nvtx_member *m, const void *at, size_t size, void *to, size_t n)
+{
+    if (!at || m->size < n || size < n || m->offset > size - n)
+        return false;
+    memcpy(to, (const char *)at + m->offset, n);
+    return true;
+}
+
+uint64_t cumu_nvtx_scope_in(const struct nvtx_member *m, const void *at, size_t size)
+{
+    uint64_t id = 0;
+    if (m->type == NVTX_TYPE_SCOPE && !(m->flags & (NVTX_IS_ARRAY | NVTX_IS_POINTER)))
+        (void)cumu_nvtx_read(m, at, size, &id, sizeof id);
+    return id;
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------- */
@@ -110,7 +126,7 @@ static size_t measure(const void *domain, const struct entry *e, size_t *alignme
     char kind = 0;
     size_t size = size_of(e->type, &kind), times = 1;
     *alignment = size;
-    if (e->flags & IS_POINTER || (text && !e->detail && !(e->flags & IS_ARRAY))) {
+    if (e->flags & NVTX_IS_POINTER || (text && !e->detail && !(e->flags & NVTX_IS_ARRAY))) {
         *alignment = sizeof(void *);
         return sizeof(void *);
     }
@@ -121,8 +137,9 @@ static size_t measure(const void *domain, const struct entry *e, size_t *alignme
         size = s ? s->size : 0;
         *alignment = s ? s->alignment : 1;
     }
-    if (e->flags & IS_ARRAY || text) {
-        const bool fixed = text ? !(e->flags & IS_ARRAY & ~IS_FIXED_ARRAY) : (e->flags & IS_ARRAY) == IS_FIXED_ARRAY;
+    if (e->flags & NVTX_IS_ARRAY || text) {
+        const bool fixed = text ? !(e->flags & NVTX_IS_ARRAY & ~IS_FIXED_ARRAY)
+                                : (e->flags & NVTX_IS_ARRAY) == IS_FIXED_ARRAY;
         times = fixed ? e->detail : 0;
     }
     return times && size <= SIZE_MAX / 4 / times ? size * times : 0;
