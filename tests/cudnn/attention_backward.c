@@ -181,15 +181,16 @@ static void backward_as_one(int type, bool lengths, bool packed)
 
 int main(void)
 {
+    static const int types[] = {F32, F16, BF16};
     MUST(cudnnCreate(&handle));
     for (int i = 0; i < 30; i++)
-        backward(i % 3 ? F32 : F16);
+        backward(types[i % 3]);
     for (int i = 0; i < 45; i++)
-        backward_as_one(i % 3 ? F32 : F16, i % 3 != 1, i % 3 == 2);
+        backward_as_one(types[i % 3], i / 3 % 3 != 1, i / 3 % 3 == 2);
     large = true;
-    for (int i = 0; i < 3; i++) {
-        backward(i == 1 ? F16 : F32);
-        backward_as_one(i == 1 ? F16 : F32, i > 0, i == 2);
+    for (int i = 0; i < 4; i++) {
+        backward(types[i % 3]);
+        backward_as_one(types[i % 3], i > 0, i == 2);
     }
     OK(cudnnDestroy(handle));
     return check_end("gradients of attention");

@@ -383,6 +383,28 @@ static void nodes(void)
     }
 }
 
+/* Numbers below the least normal one of bfloat16 count in products, on whatever the CPU multiplies: 2^-130 times 2^100,
+ * of either factor. */
+static void subnormals(void)
+{
+    enum { N = 64 };
+    struct tensor x = make(BF16, 3, (int[]){1, N, N}, NCHW, false, false), c = make(BF16, 3, x.dim, NCHW, false, false);
+    struct tensor diagonal = make(BF16, 3, x.dim, NCHW, false, false);
+    double *want = calloc(N * N, sizeof *want);
+    for (int i = 0; i < N * N; i++)
+        x.v[i] = 0x1p-130, diagonal.v[i] = i % (N + 1) ? 0 : 0x1p100, want[i] = 0x1p-30;
+    upload(&x), upload(&diagonal);
+    for (int first = 0; first < 2; first++) {
+        desc op = product(of(first ? &x : &diagonal, 1), of(first ? &diagonal : &x, 2), of(&c, 3), NULL, NULL, NULL);
+        void *at[] = {first ? x.at : diagonal.at, first ? diagonal.at : x.at, c.at};
+        if (run_graph(1, &op, 3, (int64_t[]){1, 2, 3}, at))
+            same(&c, want, 0, "a product of subnormals");
+        destroy_all();
+    }
+    free(want);
+    drop(&x), drop(&diagonal), drop(&c);
+}
+
 /* Complex numbers, here pairs of real ones: the right operand lies by rows or by columns. */
 static void complex_matmul(int type)
 {
@@ -430,6 +452,8 @@ int main(void)
         matmul(types[i % 4], types[i % 4], i % 3 == 0);
     for (int i = 0; i < 24; i++)
         matmul(narrow[i % 4], i % 2 ? F32 : F64, i % 3 == 0);
+
+    subnormals();
 
     for (int i = 0; i < 20; i++)
         complex_matmul(i % 2 ? F32 : F64);

@@ -85,11 +85,14 @@ struct dnn_floats {
 bool dnn_by_onednn(const struct dnn_floats *f);
 /* c = scale a b, of matrices of rows, or where turned of columns, that are `lead` numbers apart. */
 struct dnn_product {
-    const float *a, *b;
-    float *c, scale;
+    const void *a, *b;
+    void *c;
+    float scale;
+    bool narrow, c_narrow; /* a and b are of bfloat16 and not floats; c is */
     bool a_turned, b_turned;
     int64_t rows, columns, inner, a_lead, b_lead, c_lead;
 };
+/* False: as above. Of bfloat16 as the CPU has it: to it a subnormal number is 0. */
 bool dnn_product_by_onednn(const struct dnn_product *p);
 /* A batch normalisation of floats over channels; x's layout, without gaps, is that of all its tensors. What a way does
  * not take is NULL. */

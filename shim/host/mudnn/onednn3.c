@@ -14,6 +14,7 @@ typedef const struct dnnl_memory_desc *const_dnnl_memory_desc_t;
 typedef struct dnnl_primitive *dnnl_primitive_t;
 typedef struct dnnl_primitive_desc *dnnl_primitive_desc_t;
 typedef struct dnnl_primitive_attr *dnnl_primitive_attr_t;
+typedef struct dnnl_post_ops *dnnl_post_ops_t;
 typedef int64_t dnnl_dims_t[12];
 typedef struct {
     int arg;
@@ -23,7 +24,7 @@ typedef struct {
 typedef enum { dnnl_bf16 = 2, dnnl_f32 = 3 } dnnl_data_type_t;
 typedef enum { dnnl_format_tag_any = 1 } dnnl_format_tag_t;
 typedef enum { dnnl_forward_training = 64, dnnl_forward_inference = 96, dnnl_backward = 128 } dnnl_prop_kind_t;
-typedef enum { dnnl_convolution_direct = 1 } dnnl_alg_kind_t;
+typedef enum { dnnl_convolution_direct = 1, dnnl_eltwise_linear = 0x26 } dnnl_alg_kind_t;
 typedef enum { dnnl_cpu = 1 } dnnl_engine_kind_t;
 typedef enum { dnnl_scratchpad_mode_user = 1 } dnnl_scratchpad_mode_t;
 enum { dnnl_use_global_stats = 1, dnnl_use_scale = 2, dnnl_use_shift = 4, dnnl_stream_default_flags = 1 };
@@ -76,6 +77,10 @@ int dnnl_memory_destroy(dnnl_memory_t memory);
 int dnnl_primitive_attr_create(dnnl_primitive_attr_t *attr);
 int dnnl_primitive_attr_destroy(dnnl_primitive_attr_t attr);
 int dnnl_primitive_attr_set_scratchpad_mode(dnnl_primitive_attr_t attr, dnnl_scratchpad_mode_t mode);
+int dnnl_primitive_attr_set_post_ops(dnnl_primitive_attr_t attr, const struct dnnl_post_ops *then);
+int dnnl_post_ops_create(dnnl_post_ops_t *then);
+int dnnl_post_ops_destroy(dnnl_post_ops_t then);
+int dnnl_post_ops_append_eltwise(dnnl_post_ops_t then, dnnl_alg_kind_t kind, float alpha, float beta);
 int dnnl_primitive_desc_destroy(dnnl_primitive_desc_t pd);
 int dnnl_primitive_desc_query(const struct dnnl_primitive_desc *pd, dnnl_query_t what, int index, void *to);
 layout dnnl_primitive_desc_query_md(const struct dnnl_primitive_desc *pd, dnnl_query_t what, int index);
@@ -108,5 +113,7 @@ int dnnl_batch_normalization_backward_primitive_desc_create(dnnl_primitive_desc_
                                                             float epsilon, unsigned flags,
                                                             const struct dnnl_primitive_desc *forward,
                                                             const struct dnnl_primitive_attr *attr);
+int dnnl_matmul_primitive_desc_create(dnnl_primitive_desc_t *pd, dnnl_engine_t engine, layout a, layout b, layout bias,
+                                      layout c, const struct dnnl_primitive_attr *attr);
 
 #include "host/mudnn/onednn_release.h"

@@ -1,8 +1,7 @@
-/* Convolutions, batch normalisations and products of floats by one release of oneDNN, which whoever includes this
- * names: DNNL_VERSION_MAJOR with the release's declarations, and OF_RELEASE(name) for what is made. The library is
- * opened at run time, with its names to itself: a program may have another release of it. The layouts that it
- * likes best are made of the program's by its reorders. What is made for a shape, primitives and memory of those
- * layouts, is kept for the next call of the same shape. */
+/* Convolutions, batch normalisations and products by one release of oneDNN, which whoever includes this names:
+ * DNNL_VERSION_MAJOR with the release's declarations, and OF_RELEASE(name) for what is made. The library is opened at
+ * run time, with its names to itself: a program may have another release of it. Here is what a shape needs: primitives,
+ * and memory of the layouts that oneDNN likes best, which its reorders make of the program's. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -26,6 +25,7 @@ typedef const dnnl_memory_desc_t *layout_ref;
     F(dilated_convolution_backward_weights_desc_init) \
     F(batch_normalization_forward_desc_init) \
     F(batch_normalization_backward_desc_init) \
+    F(matmul_desc_init) \
     F(primitive_desc_create)
 #else
 #define SONAME "libdnnl.so.3"
@@ -39,7 +39,8 @@ typedef const_dnnl_memory_desc_t layout_ref;
     F(convolution_backward_data_primitive_desc_create) \
     F(convolution_backward_weights_primitive_desc_create) \
     F(batch_normalization_forward_primitive_desc_create) \
-    F(batch_normalization_backward_primitive_desc_create)
+    F(batch_normalization_backward_primitive_desc_create) \
+    F(matmul_primitive_desc_create)
 #endif
 #define FUNCTIONS(F) \
     VERSIONED(F) \
@@ -55,6 +56,10 @@ typedef const_dnnl_memory_desc_t layout_ref;
     F(primitive_attr_create) \
     F(primitive_attr_destroy) \
     F(primitive_attr_set_scratchpad_mode) \
+    F(primitive_attr_set_post_ops) \
+    F(post_ops_create) \
+    F(post_ops_destroy) \
+    F(post_ops_append_eltwise) \
     F(reorder_primitive_desc_create) \
     F(primitive_create) \
     F(primitive_destroy) \
@@ -68,7 +73,7 @@ static struct {
     FUNCTIONS(MEMBER)
 } dnnl;
 static dnnl_engine_t engine;
-static dnnl_primitive_attr_t own_scratchpad; /* a primitive runs in several threads, each with memory of its own */
+static dnnl_primitive_attr_t own_scratchpad; /* what most primitives have */
 static bool found;
 
 /* Debian's library of release 3 has the minor number in its name, libdnnl.so.3.6, and no link without it. */
@@ -88,6 +93,12 @@ static void *open_library(void)
     return library;
 }
 
+/* Attributes of a primitive that runs in several threads, each with memory of its own. */
+static bool make_attributes(dnnl_primitive_attr_t *to)
+{
+    return !dnnl.primitive_attr_create(to) && !dnnl.primitive_attr_set_scratchpad_mode(*to, dnnl_scratchpad_mode_user);
+}
+
 static void find(void)
 {
     void *library = open_library();
@@ -101,8 +112,7 @@ static void find(void)
         all &= at != NULL; \
     }
     FUNCTIONS(FIND)
-    found = all && !dnnl.engine_create(&engine, dnnl_cpu, 0) && !dnnl.primitive_attr_create(&own_scratchpad) &&
-            !dnnl.primitive_attr_set_scratchpad_mode(own_scratchpad, dnnl_scratchpad_mode_user);
+    found = all && !dnnl.engine_create(&engine, dnnl_cpu, 0) && make_attributes(&own_scratchpad);
 }
 
 bool OF_RELEASE(dnn_has_onednn)(void)
@@ -114,13 +124,13 @@ bool OF_RELEASE(dnn_has_onednn)(void)
 
 /* ---- what a shape needs ------------------------------------------------------------------------ */
 
-/* Of a normalisation W are the features' numbers, and Y is X's. */
+/* Of a normalisation W are the features' numbers, and Y is X's; a product's Y is X W. */
 enum { X, W, Y, SIDES };
-enum { NORM_TRAINING = DNN_BACKWARD_FILTER + 1, NORM_INFERENCE, NORM_BACKWARD };
+enum { PRODUCT = DNN_BACKWARD_FILTER + 1, NORM_TRAINING, NORM_INFERENCE, NORM_BACKWARD };
 /* The shapes of a call, compared byte by byte. */
 struct key {
-    int way, narrow, spatial, n[SIDES];
-    float epsilon;
+    int way, narrow[SIDES], spatial, n[SIDES];
+    float epsilon, scale; /* of a normalisation; of a product */
     int64_t groups, pad[3], stride[3], dilation[3], dim[SIDES][5], step[SIDES][5];
 };
 /* Memory of one call: the program's tensors, those in the layouts computed in (the same where the layouts are), and
@@ -140,7 +150,7 @@ struct shape {
     dnnl_primitive_t primitive, reorder[SIDES]; /* to what is used, of the result from it; NULL where it is the same */
 };
 
-static const int results[] = {Y, X, W}; /* of each way of a convolution */
+static const int results[] = {Y, X, W, Y}; /* of each way of a convolution, and of a product */
 static layout_ref layout_of(const struct shape *s, int side)
 {
     static const dnnl_query_t queries[][SIDES] = {
@@ -154,7 +164,7 @@ static layout_ref layout_of(const struct shape *s, int side)
 /* A tensor's dimensions and strides, groups first where there are any. `any`: in whatever layout is best. */
 static bool describe_layout(dnnl_memory_desc_t *to, const struct key *k, int side, bool any)
 {
-    const dnnl_data_type_t type = k->narrow ? dnnl_bf16 : dnnl_f32;
+    const dnnl_data_type_t type = k->narrow[side] ? dnnl_bf16 : dnnl_f32;
     dnnl_dims_t dims, strides;
     int n = 0;
     bool groups = side == W && k->groups > 1;
@@ -257,6 +267,35 @@ static bool describe_norm(struct shape *s)
     return good;
 }
 
+/* A product, scaled where its sums are. */
+static bool describe_product(struct shape *s)
+{
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_post_ops_t then = NULL;
+    bool good = make_attributes(&attr);
+    if (s->key.scale != 1) {
+        good = good && !dnnl.post_ops_create(&then);
+#if DNNL_VERSION_MAJOR == 2
+        good = good && !dnnl.post_ops_append_eltwise(then, 1, dnnl_eltwise_linear, s->key.scale, 0);
+#else
+        good = good && !dnnl.post_ops_append_eltwise(then, dnnl_eltwise_linear, s->key.scale, 0);
+#endif
+        good = good && !dnnl.primitive_attr_set_post_ops(attr, then);
+    }
+#if DNNL_VERSION_MAJOR == 2
+    dnnl_matmul_desc_t d;
+    good = good && !dnnl.matmul_desc_init(&d, &s->mine[X], &s->mine[W], NULL, &s->mine[Y]) &&
+           !dnnl.primitive_desc_create(&s->pd, &d, attr, engine, NULL);
+#else
+    good = good && !dnnl.matmul_primitive_desc_create(&s->pd, engine, s->mine[X], s->mine[W], NULL, s->mine[Y], attr);
+#endif
+    if (then)
+        dnnl.post_ops_destroy(then);
+    if (attr)
+        dnnl.primitive_attr_destroy(attr);
+    return good;
+}
+
 static void drop_memory(struct memory *m)
 {
     for (int i = 0; i < SIDES; i++) {
@@ -314,11 +353,13 @@ static struct shape *make_shape(const struct key *k)
     for (int i = 0; i < SIDES; i++)
         if (!describe_layout(&s->mine[i], k, i, false))
             goto none;
-    if (!(k->way < NORM_TRAINING ? describe(s) : describe_norm(s)) || (k->narrow && is_plain_loop(s->pd)) ||
-        dnnl.primitive_create(&s->primitive, s->pd))
+    if (!(k->way < PRODUCT    ? describe(s)
+          : k->way == PRODUCT ? describe_product(s)
+                              : describe_norm(s)) ||
+        (k->narrow[X] && is_plain_loop(s->pd)) || dnnl.primitive_create(&s->primitive, s->pd))
         goto none;
     s->bytes = dnnl.memory_desc_get_size(scratch_of(s->pd));
-    for (int i = 0; k->way < NORM_TRAINING && i < SIDES; i++) {
+    for (int i = 0; k->way < PRODUCT && i < SIDES; i++) {
         layout_ref best = layout_of(s, i), mine = LAYOUT(s->mine[i]);
         bool result = i == results[k->way];
         if (dnnl.memory_desc_equal(best, mine))
@@ -356,219 +397,4 @@ static struct memory *make_memory(const struct shape *s)
     return NULL;
 }
 
-/* ---- what is kept ------------------------------------------------------------------------------ */
-
-/* The shapes that were used last, the very last first; of those that are not in use, the first to go is the last. At
- * a process's end they stay: oneDNN may be gone before. */
-enum { SHAPES = 128 };
-static const size_t most_bytes = (size_t)512 << 20;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct shape *shapes;
-
-static void unlink_shape(struct shape *s)
-{
-    struct shape **at = &shapes;
-    while (*at && *at != s)
-        at = &(*at)->next;
-    if (*at)
-        *at = s->next;
-}
-/* Of shapes beyond the limits and without users, the last; NULL: none. Under the lock. */
-static struct shape *take_surplus(void)
-{
-    struct shape *last = NULL;
-    size_t bytes = 0;
-    int count = 0;
-    for (struct shape *s = shapes; s; s = s->next) {
-        for (struct memory *m = s->idle; m; m = m->next)
-            bytes += s->bytes;
-        count++;
-        if (!s->users)
-            last = s;
-    }
-    if (!last || (count <= SHAPES && bytes <= most_bytes))
-        return NULL;
-    unlink_shape(last);
-    return last;
-}
-
-static struct shape *find_shape(const struct key *k, struct memory **idle)
-{
-    struct shape *s = shapes;
-    while (s && memcmp(&s->key, k, sizeof *k) != 0)
-        s = s->next;
-    if (!s)
-        return NULL;
-    unlink_shape(s);
-    s->next = shapes;
-    shapes = s;
-    s->users++;
-    *idle = s->idle;
-    if (s->idle)
-        s->idle = s->idle->next;
-    return s;
-}
-/* The shape of a call and memory for it; NULL: oneDNN has none, or there is no memory. */
-static struct shape *borrow(const struct key *k, struct memory **m)
-{
-    *m = NULL;
-    pthread_mutex_lock(&lock);
-    struct shape *s = find_shape(k, m);
-    pthread_mutex_unlock(&lock);
-    if (!s) {
-        s = make_shape(k);
-        if (!s)
-            return NULL;
-        s->users = 1;
-        pthread_mutex_lock(&lock); /* another thread may have made the same: both serve, one goes in time */
-        s->next = shapes;
-        shapes = s;
-        pthread_mutex_unlock(&lock);
-    }
-    if (!*m)
-        *m = make_memory(s);
-    return s;
-}
-static void give_back(struct shape *s, struct memory *m)
-{
-    struct shape *surplus;
-    pthread_mutex_lock(&lock);
-    s->users--;
-    if (m) {
-        m->next = s->idle;
-        s->idle = m;
-    }
-    while ((surplus = take_surplus())) {
-        pthread_mutex_unlock(&lock);
-        drop_shape(surplus);
-        pthread_mutex_lock(&lock);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-/* ---- calls ------------------------------------------------------------------------------------- */
-
-static void write_key(struct key *k, const struct dnn_floats *f)
-{
-    const struct mudnn_convolution *c = f->c;
-    const struct mudnn_tensor *const tensor[] = {&c->x, &c->w, &c->y};
-    memset(k, 0, sizeof *k);
-    k->way = (int)f->way, k->narrow = f->narrow, k->spatial = c->spatial, k->groups = c->groups;
-    for (int i = 0; i < c->spatial; i++)
-        k->pad[i] = c->pad[i], k->stride[i] = c->stride[i], k->dilation[i] = c->dilation[i];
-    for (int side = 0; side < SIDES; side++) {
-        k->n[side] = c->x.n;
-        for (int i = 0; i < c->x.n; i++)
-            k->dim[side][i] = tensor[side]->dim[i], k->step[side][i] = tensor[side]->stride[i];
-    }
-}
-
-static bool reorder(const struct shape *s, const struct memory *m, int side, dnnl_stream_t stream)
-{
-    bool result = side == results[s->key.way];
-    dnnl_memory_t from = result ? m->used[side] : m->given[side], to = result ? m->given[side] : m->used[side];
-    return !s->reorder[side] ||
-           !dnnl.primitive_execute(s->reorder[side], stream, 3,
-                                   (const dnnl_exec_arg_t[]){{DNNL_ARG_FROM, from},
-                                                             {DNNL_ARG_TO, to},
-                                                             {DNNL_ARG_SCRATCHPAD, m->scratch[side]}});
-}
-
-/* The operands into the layouts computed in, the convolution, and the result into the program's layout. */
-static bool execute(const struct shape *s, const struct memory *m, void *const at[SIDES], dnnl_stream_t stream)
-{
-    static const int arguments[][SIDES] = {{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
-                                           {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST},
-                                           {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST}};
-    const int result = results[s->key.way];
-    dnnl_exec_arg_t exec[SIDES + 1] = {{0}};
-    bool good = true;
-    for (int i = 0; i < SIDES; i++) {
-        good = good && !dnnl.memory_set_data_handle(m->given[i], at[i]);
-        exec[i] = (dnnl_exec_arg_t){arguments[s->key.way][i], m->used[i]};
-    }
-    exec[SIDES] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, m->scratch[SIDES]};
-    for (int i = 0; i < SIDES; i++)
-        good = good && (i == result || reorder(s, m, i, stream));
-    good = good && !dnnl.primitive_execute(s->primitive, stream, SIDES + 1, exec) && reorder(s, m, result, stream);
-    return !dnnl.stream_wait(stream) && good;
-}
-
-/* A thread keeps its stream: it costs more than a small convolution. NULL: there is none. */
-static dnnl_stream_t own_stream(void)
-{
-    static _Thread_local dnnl_stream_t stream;
-    if (!OF_RELEASE(dnn_has_onednn)() || (!stream && dnnl.stream_create(&stream, engine, dnnl_stream_default_flags)))
-        return NULL;
-    return stream;
-}
-
-bool OF_RELEASE(dnn_product_by_onednn)(const struct dnn_product *p)
-{
-    return OF_RELEASE(dnn_has_onednn)() &&
-           !dnnl.sgemm(p->a_turned ? 'T' : 'N', p->b_turned ? 'T' : 'N', p->rows, p->columns, p->inner, p->scale, p->a,
-                       p->a_lead, p->b, p->b_lead, 0, p->c, p->c_lead);
-}
-
-bool OF_RELEASE(dnn_by_onednn)(const struct dnn_floats *f)
-{
-    struct key key;
-    struct memory *m;
-    dnnl_stream_t stream = own_stream();
-    if (!stream || f->c->spatial > 3)
-        return false;
-    write_key(&key, f);
-    struct shape *s = borrow(&key, &m);
-    if (!s)
-        return false;
-    bool good = m && execute(s, m, (void *const[]){f->x, f->w, f->y}, stream);
-    give_back(s, m);
-    return good;
-}
-
-/* The tensors and numbers of the features that a way takes; those that it lacks are NULL. */
-bool OF_RELEASE(dnn_norm_by_onednn)(const struct dnn_norm_floats *f)
-{
-    enum { MOST = 10 };
-    struct key key;
-    struct memory *m;
-    dnnl_stream_t stream = own_stream();
-    if (!stream || f->x->n > 5)
-        return false;
-    memset(&key, 0, sizeof key);
-    key.way = f->backward ? NORM_BACKWARD : f->training ? NORM_TRAINING : NORM_INFERENCE;
-    key.epsilon = f->epsilon;
-    key.n[X] = key.n[Y] = f->x->n, key.n[W] = 1;
-    key.dim[W][0] = f->x->dim[1], key.step[W][0] = 1;
-    for (int i = 0; i < f->x->n; i++)
-        key.dim[X][i] = key.dim[Y][i] = f->x->dim[i], key.step[X][i] = key.step[Y][i] = f->x->stride[i];
-    const struct {
-        int argument, side;
-        float *at;
-    } all[] = {{DNNL_ARG_SRC, X, f->x_at},         {DNNL_ARG_DST, X, f->y_at},    {DNNL_ARG_DIFF_DST, X, f->dy_at},
-               {DNNL_ARG_DIFF_SRC, X, f->dx_at},   {DNNL_ARG_MEAN, W, f->mean},   {DNNL_ARG_VARIANCE, W, f->variance},
-               {DNNL_ARG_SCALE, W, f->scale},      {DNNL_ARG_SHIFT, W, f->shift}, {DNNL_ARG_DIFF_SCALE, W, f->dscale},
-               {DNNL_ARG_DIFF_SHIFT, W, f->dshift}};
-    struct shape *s = borrow(&key, &m);
-    if (!s)
-        return false;
-    dnnl_exec_arg_t exec[MOST + 1] = {{0}};
-    int n = 0;
-    bool good = m != NULL;
-    for (int i = 0; good && i < MOST; i++) {
-        if (!all[i].at)
-            continue;
-        exec[n].arg = all[i].argument;
-        good = !dnnl.memory_create(&exec[n].memory, LAYOUT(s->mine[all[i].side]), engine, all[i].at);
-        n += good;
-    }
-    if (good) {
-        exec[n] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, m->scratch[SIDES]};
-        good = !dnnl.primitive_execute(s->primitive, stream, n + 1, exec);
-        good = !dnnl.stream_wait(stream) && good;
-    }
-    while (n-- > 0)
-        dnnl.memory_destroy(exec[n].memory);
-    give_back(s, m);
-    return good;
-}
+#include "host/mudnn/onednn_calls.h"

@@ -39,6 +39,7 @@ int graph_lower_attention_backward(struct graph_plan *p, const struct graph_body
     int gradient = tensor_of(&l, NAME(DODDESC)), dq = tensor_of(&l, NAME(DQDESC)), dk = tensor_of(&l, NAME(DKDESC));
     int dv = tensor_of(&l, NAME(DVDESC));
     const int all[] = {q, k, v, o, stats, gradient, dq, dk, dv};
+    const int inputs[] = {q, k, v, gradient};
     for (unsigned i = 0; !l.status && i < sizeof all / sizeof *all; i++)
         DNN_BAD_UNLESS(p->tensor[all[i]].t.n == 4);
     int key = transposed(&l, k), value = transposed(&l, v);
@@ -48,7 +49,12 @@ int graph_lower_attention_backward(struct graph_plan *p, const struct graph_body
     const int64_t dims[] = {qd[0], qd[1], qd[2], p->tensor[k].t.dim[2]}, out[] = {od[0], od[1], od[2], od[3]};
     const int64_t sums[] = {dims[0], dims[1], dims[2], 1};
     int score = result_of(&l, CUDNN_DATA_FLOAT, dims), less = result_of(&l, CUDNN_DATA_FLOAT, dims);
-    int share = result_of(&l, CUDNN_DATA_FLOAT, dims);
+    /* what products of bfloat16 take is of it, as NVIDIA's matrix units want it: half the memory, and the CPU has such
+     * products; halves, which it lacks, would lose small gradients for nothing */
+    int type = CUDNN_DATA_BFLOAT16;
+    for (unsigned i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        type = p->tensor[inputs[i]].t.type == CUDNN_DATA_BFLOAT16 ? type : CUDNN_DATA_FLOAT;
+    int share = result_of(&l, type, dims);
     product(&l, q, key, score, rows, columns, -1);
     if (scale >= 0) {
         int scaled = result_of(&l, CUDNN_DATA_FLOAT, dims);
@@ -62,14 +68,14 @@ int graph_lower_attention_backward(struct graph_plan *p, const struct graph_body
 
     int both = result_of(&l, CUDNN_DATA_FLOAT, out), sum = result_of(&l, CUDNN_DATA_FLOAT, sums);
     int slope = result_of(&l, CUDNN_DATA_FLOAT, dims), rest = result_of(&l, CUDNN_DATA_FLOAT, dims);
-    int ds = result_of(&l, CUDNN_DATA_FLOAT, dims);
+    int ds = result_of(&l, scale >= 0 ? CUDNN_DATA_FLOAT : type, dims);
     multiply(&l, gradient, o, both);
     reduce(&l, both, sum);
     product(&l, gradient, value, slope, rows, columns, -1);
     pointwise(&l, CUDNN_POINTWISE_SUB, slope, sum, rest);
     multiply(&l, rest, share, ds);
     if (scale >= 0) {
-        int scaled = result_of(&l, CUDNN_DATA_FLOAT, dims);
+        int scaled = result_of(&l, type, dims);
         multiply(&l, ds, scale, scaled);
         ds = scaled;
     }
