@@ -275,6 +275,7 @@ bench: bench-build
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/rand
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/spmv
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/dnn
+	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/products
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/attention
 	$Qif [ -x $(MCCL_BENCH) ]; then for n in 2 4; do \
 	  mpirun --allow-run-as-root --oversubscribe -n $$n $(MCCL_BENCH) || exit 1; done; \
@@ -293,7 +294,7 @@ bench-record: $(if $(LOG),,bench-build)
 bench-diff:
 	$Qscripts/bench diff $(HISTORY) '$A' '$(if $(filter command line,$(origin B)),$B)'
 MCCL_BENCH := $B/tests/bench/mccl
-bench-build: all $B/tests/bench/compile $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/tiles $B/tests/bench/nccl $B/tests/bench/blas $B/tests/bench/solver $(addprefix $B/tests/bench/,fft rand spmv dnn attention) $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
+bench-build: all $B/tests/bench/compile $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/tiles $B/tests/bench/nccl $B/tests/bench/blas $B/tests/bench/solver $(addprefix $B/tests/bench/,fft rand spmv dnn products attention) $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
   $(LAZY_DIR)/lazy $(LAZY_DIR)/liblazy.so $(if $(shell command -v mpicc),$(MCCL_BENCH))
 $(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL) | $(GEN_HEADERS)
 	@mkdir -p $(@D)
@@ -301,7 +302,8 @@ $(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL) | $(GEN_HEADERS)
 	$QOMPI_CC="$(CC)" mpicc -std=c11 -D_GNU_SOURCE -O2 $(WARN) -Ishim -I$B/gen -o $@ $< $(HOST_MCCL) $(HOST_LINK)
 # What these compare with is written in them.
 $(addprefix $B/tests/bench/,rand spmv): BENCH_OPT := -O3 -march=native
-$(addprefix $B/tests/bench/,blas solver fft rand spmv dnn attention tiles): tests/bench/library.h
+$(addprefix $B/tests/bench/,blas solver fft rand spmv dnn products attention tiles): tests/bench/library.h
+$B/tests/bench/products: tests/bench/graph.h
 # The emitter and the compiler's options are the library's.
 $B/tests/bench/compile: tests/bench/compile.c $(TEST_AR)
 	@mkdir -p $(@D)
