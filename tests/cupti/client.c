@@ -342,6 +342,10 @@ static void check_wrong(void)
     CODE(cuptiActivityGetNextRecord((uint8_t *)junk, sizeof junk, &r), CUPTI_ERROR_INVALID_KIND);
     r = &u;
     CODE(cuptiActivityGetNextRecord((uint8_t *)junk, sizeof junk, &r), CUPTI_ERROR_INVALID_PARAMETER);
+    for (size_t i = 1; i < sizeof(uint32_t); i++) { /* a record whose kind is not all there */
+        r = (uint8_t *)junk + sizeof junk - i;
+        CODE(cuptiActivityGetNextRecord((uint8_t *)junk, sizeof junk, &r), CUPTI_ERROR_INVALID_PARAMETER);
+    }
     CODE(cuptiActivityGetNumDroppedRecords(NULL, 0, none), CUPTI_ERROR_INVALID_PARAMETER);
     CODE(cuptiActivityPushExternalCorrelationId(0, 1), CUPTI_ERROR_INVALID_PARAMETER);
     CODE(cuptiActivityPushExternalCorrelationId(99, 1), CUPTI_ERROR_INVALID_PARAMETER);

@@ -179,7 +179,7 @@ int wrap_cuptiActivityGetNextRecord(void *buffer, size_t valid, void *record)
     if (!buffer || !record)
         return CUPTI_ERROR_INVALID_PARAMETER;
     uint8_t *at = *next;
-    if (at && (at < first || at >= first + valid))
+    if (at && (at < first || valid < sizeof kind || (size_t)(at - first) > valid - sizeof kind))
         return CUPTI_ERROR_INVALID_PARAMETER;
     if (at) {
         memcpy(&kind, at, sizeof kind);
