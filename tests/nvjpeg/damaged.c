@@ -239,7 +239,8 @@ int main(int argc, char **argv)
         for (int format = 0; format < FORMATS; format++) {
             const bool grey = i % 6 == 5;
             int r = status[i][format] = attempt(&right[i], format, format % 2, &want[i][format]);
-            EXPECT(!r || grey, "status %d of file %d, format %d", r, i, format);
+            EXPECT(!r || (grey && r != NVJPEG_STATUS_ALLOCATOR_FAILURE), "status %d of file %d, format %d", r, i,
+                   format);
         }
     }
     for (int round = 0; round < rounds; round++) {
