@@ -70,6 +70,33 @@ static void softmaxes(int type, int to)
     drop(&x), drop(&y), drop(&stats), drop(&max), drop(&sum), drop(&sink);
 }
 
+/* e^x and e^(x - b) of floats of every size: below the least power 0, beyond the largest float infinity. */
+static void powers(bool difference)
+{
+    static const float all[] = {-INFINITY, -3e38f, -1e30f, -1e10f, -5e7f, -1e6f, -1000, -104, -87.4f, -86.5f,   -1,
+                                -1e-20f,   0,      1,      80,     88.7f, 88.8f, 1000,  1e9f, 3e38f,  INFINITY, NAN};
+    enum { MANY = sizeof all / sizeof *all, TIMES = 9 };
+    struct tensor x = make(F32, 3, (int[]){1, TIMES, MANY}, NCHW, false, false),
+                  y = make(F32, 3, x.dim, NCHW, upto(2), false);
+    struct tensor b = make(F32, 3, (int[]){1, upto(2) ? 1 : TIMES, 1}, NCHW, false, false);
+    double want[TIMES * MANY];
+    for (int i = 0; i < TIMES * MANY; i++)
+        x.v[i] = i < 2 * MANY ? all[i % MANY] : (upto(2) ? -1 : 1) * ldexp(1 + upto(1000) / 1000.0, upto(150) - 30);
+    upload(&x);
+    for (int i = 0; i < TIMES * MANY; i++) {
+        const float less = (float)(x.v[i] - (difference ? b.v[b.dim[1] > 1 ? i / MANY : 0] : 0));
+        want[i] = exp(less) < 1.2e-38 ? 0 : (double)(float)exp(less);
+        want[i] = isnan(less) ? NAN : want[i];
+    }
+    desc op[2], v = describe(4, F32, 3, x.dim, NULL, VIRTUAL);
+    op[0] = apply(CUDNN_POINTWISE_SUB, of(&x, 1), of(&b, 2), v);
+    op[1] = apply(CUDNN_POINTWISE_EXP, difference ? v : of(&x, 1), NULL, of(&y, 3));
+    if (run_graph(1 + difference, op + !difference, 3, (int64_t[]){1, 2, 3}, (void *[]){x.at, b.at, y.at}))
+        same(&y, want, 1e-30, "powers");
+    destroy_all();
+    drop(&x), drop(&y), drop(&b);
+}
+
 static bool holds(int how, double a, double b)
 {
     return how == CUDNN_POINTWISE_CMP_EQ    ? a == b
@@ -172,6 +199,7 @@ int main(void)
         softmaxes(type, types[i % 4]);
         bands(type, upto(2) ? type : types[upto(4)], comparisons[i % 6]);
         scaled(types[i % 4], upto(4) ? F32 : types[upto(4)], types[upto(4)]);
+        powers(i % 2);
     }
     OK(cudnnDestroy(handle));
     return check_end("rows");

@@ -26,7 +26,7 @@ static inline float whole_exp(float x)
     int32_t bits;
     float half;
     memcpy(&bits, &shifted, sizeof bits);
-    bits = (int32_t)((uint32_t)bits << 23) + 0x3f000000;
+    bits = (int32_t)(((uint32_t)bits << 23) + 0x3f000000u); /* nobody's below the least power */
     memcpy(&half, &bits, sizeof half);
     return x < -86.6f ? 0 : e * half;
 }
