@@ -124,6 +124,26 @@ static bool refused(int n, const desc *op)
     int r = finalize(g);
     return r || !plan_of(g);
 }
+/* Gradients of a batch normalisation, of which that of the bias is so wide. */
+static desc norm_gradients(int wide)
+{
+    static const int names[] = {A(OPERATION_NORM_BWD_XDESC),
+                                A(OPERATION_NORM_BWD_DYDESC),
+                                A(OPERATION_NORM_BWD_DXDESC),
+                                A(OPERATION_NORM_BWD_MEAN_DESC),
+                                A(OPERATION_NORM_BWD_INV_VARIANCE_DESC),
+                                A(OPERATION_NORM_BWD_SCALE_DESC),
+                                A(OPERATION_NORM_BWD_DSCALE_DESC),
+                                A(OPERATION_NORM_BWD_DBIAS_DESC)};
+    desc d = create(KIND(OPERATION_NORM_BACKWARD));
+    set_enum(d, A(OPERATION_NORM_BWD_MODE), TYPE(NORM_MODE), CUDNN_BATCH_NORM);
+    for (int i = 0; i < 8; i++)
+        set_desc(
+            d, names[i],
+            describe(i + 1, F32, 4, i < 3 ? (int[]){2, 4, 3, 3} : (int[]){1, i == 7 ? wide : 4, 1, 1}, NULL, REAL));
+    OK(finalize(d));
+    return d;
+}
 static void graphs(void)
 {
     float *at[3], one = 1;
@@ -133,6 +153,10 @@ static void graphs(void)
         MUST(cudaMalloc((void **)&at[i], 80));
     op[0] = apply(CUDNN_POINTWISE_ADD, x, z, y);
     EXPECT(refused(1, op), "shapes that do not fit");
+    op[0] = norm_gradients(1);
+    EXPECT(refused(1, op), "gradients of scale and bias that are of two shapes");
+    op[0] = norm_gradients(4);
+    EXPECT(!refused(1, op), "gradients of scale and bias that are of one shape");
     op[0] = create(KIND(OPERATION_POINTWISE)); /* refused by itself already */
     set_desc(op[0], A(OPERATION_POINTWISE_PW_DESCRIPTOR), pointwise(CUDNN_POINTWISE_ADD, 0, 0));
     set_desc(op[0], A(OPERATION_POINTWISE_XDESC), x);

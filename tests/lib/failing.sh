@@ -8,6 +8,8 @@ failing_cupti=failing failing_cusparselt=structured failing_nvjpeg=damaged faili
 # Those of cuDNN's graphs for ../cudnn/hostile.h; under sanitizers the short ones.
 hostile_short="norms grouped"
 hostile_cudnn="$hostile_short drawn graph attention_backward vectors"
+# Those for ../cudnn/mutated.h.
+mutated_cudnn="drawn graph norms pieces attention overrides"
 
 # client NAME SOURCE...: builds $tmp/NAME against the facades of $library and the runtime.
 client() {

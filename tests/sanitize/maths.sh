@@ -103,7 +103,7 @@ if [ "$1" = nvtx ]; then
     exit $bad
 fi
 # What the folder's programs need beside cuBLAS, and their arguments.
-more='' arguments='' failing='' hostile=''
+more='' arguments='' failing='' hostile='' mutated=''
 case $1 in
 maths)
     for other in libcufft.so.11 libcurand.so.10 libcusparse.so.12 libcusolver.so.11; do more="$more $lib/facade/$other"; done
@@ -112,7 +112,7 @@ cusparselt) more=$lib/facade/libcusparseLt.so.0 failing=$failing_cusparselt ;;
 npp) more=$lib/facade/libnppig.so.12 failing=$failing_npp ;;
 nvjpeg) more=$lib/facade/libnvjpeg.so.12 failing=$failing_nvjpeg ;;
 cufile) more=$lib/facade/libcufile.so.0 failing=$failing_cufile ;;
-cudnn) more=$lib/facade/libcudnn.so.9 failing=$failing_cudnn hostile=$hostile_short ;;
+cudnn) more=$lib/facade/libcudnn.so.9 failing=$failing_cudnn hostile=$hostile_short mutated=$mutated_cudnn ;;
 cupti)
     more="$lib/facade/libcupti.so.12 $lib/facade/libcuda.so.1 $lib/facade/libnvtx3interop.so.1 -DVERSION=28 -pthread"
     arguments=$here/../devrt/first.ptx failing=$failing_cupti
@@ -144,6 +144,22 @@ for name in $hostile; do
     $CC -std=gnu11 -O0 -g -w $san -include "$here/hostile.h" -I"$here" -I"$B/gen" -o "$tmp/hostile" "$here/$name.c" \
         "$lib/facade/libcudart.so.12" $more -Wl,--allow-shlib-undefined -ldl -lm
     passes "$1/$name, hostile" "$tmp/hostile"
+done
+# Graphs of which something is another than was meant; only the sanitizers' word counts.
+for name in $mutated; do
+    packed=false
+    [ "$name" != attention ] || packed=true
+    # shellcheck disable=SC2086  # flags
+    $CC -std=gnu11 -O0 -g -w $san -DPACKED=$packed -include "$here/mutated.h" -I"$here" -I"$B/gen" -o "$tmp/mutated" "$here/$name.c" \
+        "$lib/facade/libcudart.so.12" $more -Wl,--allow-shlib-undefined -ldl -lm
+    r=0
+    MUTATED=${SEED:-1} timeout 100 "$tmp/mutated" >"$tmp/out" 2>&1 || r=$?
+    if unreported && grep -q '^# mutated [1-9].* ran [1-9]' "$tmp/out"; then
+        echo "ok $1/$name, mutated"
+    else
+        echo "not ok $1/$name, mutated: status $r"
+        bad=1
+    fi
 done
 # While memory runs out, where the folder has programs for it.
 for name in $failing; do

@@ -81,6 +81,7 @@ int graph_norm_backward(struct graph_work *w)
     DNN_BAD_UNLESS(graph_alike(&n.dy, x) && graph_alike(&n.dx, x));
     for (int i = 0; i < 5; i++)
         DNN_BAD_UNLESS(graph_serves(like_x[i], x));
+    DNN_BAD_UNLESS(!n.dscale.t.n || !n.dbias.t.n || dnn_same_shape(&n.dscale.t, &n.dbias.t));
     if (!n.inverse.t.n || (n.centred && !n.mean.t.n)) /* statistics anew: no caller asks for that */
         return CUDNN_STATUS_NOT_SUPPORTED;
     n.kept = n.inverse.t;
