@@ -144,6 +144,57 @@ static desc norm_gradients(int wide)
     OK(finalize(d));
     return d;
 }
+/* A pool of the greatest of 4 numbers in 2 windows; NULL: its description is refused. */
+static desc pool_of(int64_t before, int64_t behind, int64_t window, int64_t stride)
+{
+    const struct {
+        int name;
+        int64_t v[2];
+    } all[] = {{A(RESAMPLE_PRE_PADDINGS), {before, 1}},
+               {A(RESAMPLE_POST_PADDINGS), {behind, 1}},
+               {A(RESAMPLE_WINDOW_DIMS), {window, 1}},
+               {A(RESAMPLE_STRIDES), {stride, 1}}};
+    desc d = create(KIND(RESAMPLE)), op = create(KIND(OPERATION_RESAMPLE_FWD));
+    set_enum(d, A(RESAMPLE_MODE), TYPE(RESAMPLE_MODE), CUDNN_RESAMPLE_MAXPOOL);
+    set_int(d, A(RESAMPLE_SPATIAL_DIMS), 1);
+    for (int i = 0; i < 4; i++)
+        set(d, all[i].name, TYPE(FRACTION), 1, all[i].v);
+    if (finalize(d))
+        return NULL;
+    set_desc(op, A(OPERATION_RESAMPLE_FWD_DESC), d);
+    set_desc(op, A(OPERATION_RESAMPLE_FWD_XDESC), describe(1, F32, 3, (int[]){1, 1, 4}, NULL, REAL));
+    set_desc(op, A(OPERATION_RESAMPLE_FWD_YDESC), describe(2, F32, 3, (int[]){1, 1, 2}, NULL, REAL));
+    OK(finalize(op));
+    return op;
+}
+/* Numbers of 64 bits whose sums, or lower halves, would be right. */
+static void wrapped(void)
+{
+    const int64_t most = INT64_MAX, far = (int64_t)1 << 62,
+                  axes[] = {1, 1 + ((int64_t)1 << 32), 1 - ((int64_t)1 << 32)};
+    desc op = pool_of(0, 0, 2, 2);
+    EXPECT(op && !refused(1, &op), "a pool");
+    op = pool_of(most, 1, 5, far);
+    EXPECT(!op || refused(1, &op), "paddings whose sum is negative");
+    op = pool_of(0, 0, most, 1);
+    EXPECT(!op || refused(1, &op), "a window without an end");
+    for (int i = 0; i < 3; i++) {
+        desc index = create(KIND(POINTWISE)), x = box(1, 4, 5, REAL);
+        set_enum(index, A(POINTWISE_MODE), TYPE(POINTWISE_MODE), CUDNN_POINTWISE_GEN_INDEX);
+        set_int(index, A(POINTWISE_AXIS), axes[i]);
+        if (finalize(index))
+            continue;
+        op = apply_with(index, x, NULL, NULL, describe(2, I32, 2, (int[]){4, 5}, NULL, REAL));
+        EXPECT(refused(1, &op) == (i > 0), "an axis of %lld", (long long)axes[i]);
+        desc whole = create(KIND(OPERATION_CONCAT)), y = box(2, 4, 10, REAL), both[] = {x, box(3, 4, 5, REAL)};
+        set(whole, A(OPERATION_CONCAT_INPUT_DESCS), TYPE(BACKEND_DESCRIPTOR), 2, both);
+        set_desc(whole, A(OPERATION_CONCAT_OUTPUT_DESC), y);
+        set_int(whole, A(OPERATION_CONCAT_AXIS), axes[i]);
+        OK(finalize(whole));
+        EXPECT(refused(1, &whole) == (i > 0), "in a row along an axis of %lld", (long long)axes[i]);
+        destroy_all();
+    }
+}
 static void graphs(void)
 {
     float *at[3], one = 1;
@@ -412,6 +463,7 @@ int main(void)
     refuses();
     missing();
     beyond();
+    wrapped();
     graphs();
     if (!CUMU_ASAN) /* whose allocator it is then */
         memory();

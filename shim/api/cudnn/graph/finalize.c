@@ -46,6 +46,8 @@ static int finalize_tensor(const struct graph_body *b)
                                                                      : CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
 }
 
+enum { MOST_STEP = 1 << 30 }; /* of a window, a padding: sums of them stay far below 64 bits */
+
 static int finalize_convolution(const struct graph_body *b)
 {
     int64_t n = graph_integer(b, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, 0), v[MUDNN_DIMS];
@@ -61,7 +63,7 @@ static int finalize_convolution(const struct graph_body *b)
     for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++) {
         DNN_BAD_UNLESS(graph_integers(b, lists[i].name, v) == n);
         for (int d = 0; d < n; d++)
-            DNN_BAD_UNLESS(v[d] >= lists[i].least && v[d] < 1 << 30);
+            DNN_BAD_UNLESS(v[d] >= lists[i].least && v[d] < MOST_STEP);
     }
     return CUDNN_STATUS_SUCCESS;
 }
@@ -76,8 +78,10 @@ static int finalize_resample(const struct graph_body *b)
     for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++) {
         const struct graph_attr *a = graph_find(b, lists[i]);
         DNN_BAD_UNLESS(a->count == n);
-        for (int64_t k = 0; k < n; k++)
-            DNN_BAD_UNLESS(((int64_t *)a->data)[2 * k + 1] > 0);
+        for (int64_t k = 0; k < n; k++) {
+            const int64_t *fraction = (const int64_t *)a->data + 2 * k;
+            DNN_BAD_UNLESS(fraction[1] > 0 && fraction[0] > -MOST_STEP && fraction[0] < MOST_STEP);
+        }
     }
     return CUDNN_STATUS_SUCCESS;
 }

@@ -1,13 +1,21 @@
 /* What an operation of cuDNN's graphs says beside its tensors: modes, scalars, paddings. */
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "api/cudnn/graph/graph.h"
 
-#define INTEGER(b, name, none) (int)graph_integer(b, CUDNN_ATTR_##name, none)
+#define INTEGER(b, name, none) integer_of(b, CUDNN_ATTR_##name, none)
 #define NUMBER(b, name, none) graph_number(b, CUDNN_ATTR_##name, none)
 #define MEMBER(b, name) graph_member(b, CUDNN_ATTR_##name)
+
+/* INT_MIN, which is no mode, axis or count, where int has no such number. */
+static int integer_of(const struct graph_body *b, int name, int none)
+{
+    const int64_t v = graph_integer(b, name, none);
+    return v >= INT_MIN && v <= INT_MAX ? (int)v : INT_MIN;
+}
 
 static int gather_convolution(struct graph_node *n, const struct graph_body *op, int desc, int alpha, int beta)
 {
