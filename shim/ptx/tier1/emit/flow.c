@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+enum { STRAIGHT = 32 }; /* instructions of the PTX between two T1_CUT */
+
 static const struct ptx_instr *last_of(const struct ptx_func *f, uint32_t b)
 {
     return f->block[b].count ? &f->instr[f->block[b].first + f->block[b].count - 1] : NULL;
@@ -467,8 +469,11 @@ static void block(struct t1_emit *e, uint32_t k)
             t1_def_done(e, b->phi[p].dst);
     t1_check_read(e, k);
     uint32_t n = ends_block(last) ? b->count - 1 : b->count;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         t1_instr(e, b->first + i);
+        if (i % STRAIGHT == STRAIGHT - 1)
+            t1_put(e, "T1_CUT\n");
+    }
     t1_check_made(e, k);
     t1_mark_line(e, last);
     e->in = last;

@@ -32,6 +32,18 @@ _Static_assert(sizeof(long) == 8 && sizeof(void *) == 8, "LP64");
 #else
 #define T1_BEGIN(x) __asm__("" : "=xm"(x))
 #endif
+/* Ends a basic block of large texts, at no cost in instructions: gcc's combiner takes time that grows with the square
+ * of a block's length. */
+#if defined(T1_LARGE) && !defined(__clang__)
+#define T1_CUT \
+    { \
+        __label__ here_; \
+        __asm__ goto("" : : : : here_); \
+    here_:; \
+    }
+#else
+#define T1_CUT
+#endif
 
 #ifndef T1_ISA /* enum t1_isa; the flags that t1_isa_flags gives say the same */
 #if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
