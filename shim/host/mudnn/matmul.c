@@ -207,7 +207,7 @@ static bool computes_in_doubles(const struct mudnn_matmul *m)
            in_bytes(m->b.t.type);
 }
 
-/* Where the CPU multiplies bfloat16, oneDNN's products of it take half the time of floats'; elsewhere they take more. */
+/* Where the CPU multiplies bfloat16, oneDNN's products of it take half the time of floats', elsewhere more. */
 static bool computes_in_bfloats(const struct mudnn_matmul *m)
 {
 #ifdef __x86_64__

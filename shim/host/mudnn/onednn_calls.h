@@ -1,5 +1,5 @@
-/* Calls of one release of oneDNN, included by onednn_release.h alone. What is made for a shape is kept for the next call
- * of the same shape. */
+/* Calls of one release of oneDNN, included by onednn_release.h alone. What is made for a shape is kept for the next
+ * call of the same shape. */
 
 /* ---- what is kept ------------------------------------------------------------------------------ */
 
