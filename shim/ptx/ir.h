@@ -96,7 +96,7 @@ enum ptx_flag {
     PTX_F_TO = 1u << 20, PTX_F_OOB = 1u << 21, PTX_F_SATFINITE = 1u << 22,
     PTX_F_PO = 1u << 23, PTX_F_SHR7 = 1u << 24, PTX_F_SHR15 = 1u << 25, /* vmad */
     PTX_F_SCALED = 1u << 27, /* cvt: by two ue8m0 */
-    PTX_F_TURN = 1u << 26 /* st, and waits at mbarriers that end: then the block's other warps have a turn
+    PTX_F_TURN = 1u << 26 /* ld, st, and waits at mbarriers that end: then the block's other warps have a turn
                            * (analysis/turn.c) */
 };
 // clang-format on

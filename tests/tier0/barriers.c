@@ -159,6 +159,27 @@ static const char summed[] = KERNEL(
                  "N: add.u32 %r5, %r5, 1; setp.lt.u32 %p3, %r5, 3; @%p3 bra L;\n" STORE("%r6"));
 static uint32_t summed_want(uint32_t i) { return i ? 0 : 6046086; }
 
+/* Sums of four warps' numbers that the first one makes and all read, round after round, without a barrier between
+ * reading a sum and writing the next round's numbers, as on a GPU all have read it before; at a constant place, and at
+ * one that is computed. */
+#define SUMS(at) \
+    KERNEL( \
+        SHARED("64") "mov.u32 %r2, sm; shr.u32 %r3, %r1, 5; shl.b32 %r3, %r3, 2; add.u32 %r3, %r3, %r2;\n" \
+                     "and.b32 %r4, %r1, 31; setp.eq.u32 %p1, %r4, 0; mov.u32 %r5, 1; mov.u32 %r6, 0;\n" \
+                     "L: @%p1 st.shared.u32 [%r3], %r5; bar.sync 0; setp.ne.u32 %p2, %r1, 0; @%p2 bra J;\n" \
+                     "ld.shared.v4.u32 {%r7, %r8, %r9, %r10}, [sm]; add.u32 %r7, %r7, %r8; add.u32 %r9, %r9, %r10;\n" \
+                     "add.u32 %r7, %r7, %r9; st.shared.u32 [sm], %r7;\n" \
+                     "J: bar.sync 0; " at "add.u32 %r5, %r5, 1; add.u32 %r6, %r6, 1;\n" \
+                     "setp.lt.u32 %p3, %r6, 5; @%p3 bra L;\n" STORE("%r5"))
+static const char sums[] = SUMS("ld.shared.u32 %r5, [sm];\n");
+static const char sums_by_round[] = SUMS("mov.u32 %r11, %ctaid.y; mul.lo.u32 %r11, %r11, %r6; shl.b32 %r11, %r11, 2;\n"
+                                         "add.u32 %r11, %r11, %r2; ld.shared.u32 %r5, [%r11];\n");
+static uint32_t sums_want(uint32_t i)
+{
+    (void)i;
+    return 1365; /* 1, 5, 21, ... */
+}
+
 /* Each round's branch lets one lane go; behind the loop they are all there, and half of them wait for the others. */
 static const char gathered[] = KERNEL(
     SHARED("16") "mov.u32 %r2, 0; st.shared.u32 [sm], %r2;\n"
@@ -229,6 +250,8 @@ int main(void)
     expect("rounds that end with a barrier, behind a lock", rounds_behind_lock, 1, 96, rounds_behind_lock_want);
 #ifndef ONE_COUNTER
     expect("sums that the next round's values race with", summed, 1, 128, summed_want);
+    expect("a sum that the next one is written over", sums, 2, 128, sums_want);
+    expect("the same at a place that is computed", sums_by_round, 2, 128, sums_want);
     expect("lanes that leave a loop one by one and wait for each other", gathered, 1, 32, gathered_want);
 #endif
     expect_fault("barriers that never complete", stuck, 1, 64, T0_FAULT_DEADLOCK, 0, 0, 0);

@@ -537,7 +537,7 @@ static void declare_results(struct t1_emit *e)
     }
 }
 
-/* After a store of such a kernel (PTX_F_TURN), or where a wait at an mbarrier has ended. */
+/* After an access of such a kernel (PTX_F_TURN), or where a wait at an mbarrier has ended. */
 static void give_turn(struct t1_emit *e)
 {
     const int32_t done = e->in->op == PTX_OP_MBARRIER ? t1_dst(e, 0) : -1;
