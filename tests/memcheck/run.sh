@@ -106,6 +106,8 @@ if command -v python3 >/dev/null 2>&1; then
     check "are JSON" 0 -- python3 -m json.tool "$tmp/saved.json"
     check "are XML" 0 -- python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$tmp/saved.xml"
 fi
+check "a texture that was destroyed, without a tool: read, as devices do" 0 '^status 0$' -- \
+    "$cumu" run --backend host -- "$tmp/faulty" wrong texture_destroyed
 check "another kernel's name" 0 '^status 0$' 'ERROR SUMMARY: 0' -- \
     "$cumu" memcheck --kernel-name kernel_substring=stor "$tmp/faulty" wrong load
 check "its own" 0 '^status 719$' -- "$cumu" memcheck --kernel-name kns=stor,kne=load "$tmp/faulty" wrong load

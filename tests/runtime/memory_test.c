@@ -199,10 +199,25 @@ static void test_free_of_nothing(void)
           "freeing nothing while a relaxed one does");
 }
 
+/* A texture is destroyed twice, or was never made: as with CUDA's, no error. */
+static void test_textures_destroyed(void)
+{
+    musaResourceDesc r = {.resType = musaResourceTypeLinear};
+    musaTextureDesc how = {.readMode = musaReadModeElementType};
+    musaTextureObject_t t = 0;
+    r.res.linear.desc = (musaChannelFormatDesc){32, 0, 0, 0, musaChannelFormatKindFloat};
+    r.res.linear.sizeInBytes = SIZE;
+    check(!musaMalloc(&r.res.linear.devPtr, SIZE) && !musaCreateTextureObject(&t, &r, &how, NULL) &&
+              !musaDestroyTextureObject(t) && !musaDestroyTextureObject(t) && !musaDestroyTextureObject(0) &&
+              !musaDestroyTextureObject(0x123456789) && !musaGetLastError() && !musaFree(r.res.linear.devPtr),
+          "destroying textures that are none");
+}
+
 int main(void)
 {
     test_linear();
     test_free_of_nothing();
+    test_textures_destroyed();
     test_pitched();
     test_3d();
     test_arrays();

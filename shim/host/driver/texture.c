@@ -1,6 +1,7 @@
 /* Texture and surface objects: what the descriptors say becomes the record that kernels read
  * (ptx/tier0/texture.h); the object's handle is that record's address. */
 #include "host/driver/internal.h"
+#include "host/driver/memcheck.h"
 
 #include <string.h>
 
@@ -199,6 +200,9 @@ static MUresult create(unsigned long long *handle, const MUSA_RESOURCE_DESC *res
     return MUSA_SUCCESS;
 }
 
+/* A texture's record stays until its place is taken again, some 64 objects later: devices read by descriptions that
+ * were given up, too, and programs launch kernels with them (SiftGPU, whose objects are copied and the first copy
+ * destroyed). Where a tool looks on, it is told. */
 static MUresult destroy(unsigned long long handle, bool surface)
 {
     MUresult r = host_ready();
@@ -206,7 +210,8 @@ static MUresult destroy(unsigned long long handle, bool surface)
     if (!o)
         return r ? r : MUSA_ERROR_INVALID_VALUE;
     r = host_ctx_wait(o->ctx); /* kernels may still read it */
-    o->t.magic = 0;
+    if (surface || host_memcheck_on())
+        o->t.magic = 0;
     host_slab_put(&objects, o);
     return r;
 }

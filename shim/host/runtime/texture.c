@@ -180,9 +180,12 @@ musaError_t musaCreateTextureObject_v2(musaTextureObject_t *tex, const musaResou
     return create(tex, res, desc ? &desc->v1 : NULL, desc && desc->seamlessCubemap, view);
 }
 
+/* CUDA's says nothing of a handle that is none, or none any more (a comment in COLMAP's SiftGPU, whose copied objects
+ * are destroyed twice, and some that were never created), and the error would be found by the next call that asks. */
 musaError_t musaDestroyTextureObject(musaTextureObject_t tex)
 {
-    RETURN_END(tex ? muTexObjectDestroy(tex) : MUSA_SUCCESS);
+    MUresult r = tex ? muTexObjectDestroy(tex) : MUSA_SUCCESS;
+    RETURN_END(r == MUSA_ERROR_INVALID_VALUE ? MUSA_SUCCESS : r);
 }
 
 musaError_t musaGetTextureObjectResourceDesc(musaResourceDesc *res, musaTextureObject_t tex)
