@@ -162,6 +162,15 @@ void cumu_capture_restore(int mode)
         (void)mu.muThreadExchangeStreamCaptureMode(&mode);
 }
 
+void cumu_finish_work(void)
+{
+    pthread_mutex_lock(&lock);
+    bool capturing = captures != NULL;
+    pthread_mutex_unlock(&lock);
+    if (!capturing)
+        (void)mu.muCtxSynchronize(); /* an error of the work is for the program's own wait to tell */
+}
+
 int cumu_capture_launch(MUgraph g, struct cumu_func *f, const struct cumu_launch *l, void **args, void **extra)
 {
     struct cumu_call *c;

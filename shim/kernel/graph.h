@@ -95,4 +95,9 @@ int cumu_capture_launch(MUgraph g, struct cumu_func *f, const struct cumu_launch
 int cumu_capture_relax(void);
 void cumu_capture_restore(int mode);
 
+/* For the end of a library's handle: what the current context works on is done, as after NVIDIA's cublasDestroy,
+ * cublasLtDestroy and cudnnDestroy, which their manuals say; programs (MAGMA) read results right after. While anything
+ * is captured it does not wait: that would invalidate the capture. */
+void cumu_finish_work(void);
+
 #endif

@@ -206,8 +206,8 @@ static void registered(void)
     void **handle = C(__cudaRegisterFatBinary)(&wrapper);
     C(__cudaRegisterFunction)(handle, &stub, (char *)"look", "look", -1, NULL, NULL, NULL, NULL, NULL);
     ONLY(11, __cudaRegisterTexture)(handle, &line, NULL, "line", 1, 0, 0);
-    ONLY(11, __cudaRegisterTexture)(handle, &plane, NULL, "plane", 2, 0, 0);
-    ONLY(11, __cudaRegisterSurface)(handle, &sheet, NULL, "sheet", 2, 0);
+    ONLY(11, __cudaRegisterTexture)(handle, &plane, NULL, "::plane", 2, 0, 0);
+    ONLY(11, __cudaRegisterSurface)(handle, &sheet, NULL, "::sheet", 2, 0);
     C(__cudaRegisterFatBinaryEnd)(handle);
 }
 

@@ -97,6 +97,7 @@ struct cublas_constants *cublas_constants(void *handle)
 
 int wrap_cublasDestroy_v2(void *handle)
 {
+    cumu_finish_work();
     pthread_mutex_lock(&lock);
     for (struct kept **k = &all; *k; k = &(*k)->next)
         if ((*k)->handle == handle) {

@@ -3,6 +3,7 @@
 
 #include "api/cublas/release.h"
 #include "api/cublaslt/lt.h"
+#include "kernel/graph.h"
 
 enum { HANDLES = 1024, DEVICES = 64 };
 
@@ -61,6 +62,7 @@ int wrap_cublasLtDestroy(void *handle)
     mublasLtHandle_t below = p ? atomic_exchange(&p->below, NULL) : NULL;
     if (!below)
         return CUBLAS_STATUS_NOT_INITIALIZED;
+    cumu_finish_work();
     int r = CUBLAS(mu.mublasLtDestroy(below));
     p->taken = false;
     return r;

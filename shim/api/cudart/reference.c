@@ -17,13 +17,16 @@ struct texture_reference {
 };
 _Static_assert(sizeof(struct texture_reference) == 124, "textureReference");
 
+/* Host code names a texture as C++ does, from the outermost scope on (::name, by nvcc 11.8); PTX by its symbol. */
+static const char *symbol_of(const char *name) { return name && strncmp(name, "::", 2) == 0 ? name + 2 : name; }
+
 void wrap___cudaRegisterTexture(void **handle, const void *host, const void **device, const char *name, int dim,
                                 int norm, int ext)
 {
     struct cumu_module *m = cumu_as_module(handle);
     (void)device, (void)dim, (void)ext;
     if (m) /* the size of a variable tells how integers are read */
-        cumu_register_var(m, host, NULL, name, norm ? CUMU_TEXTURE_AS_FLOAT : CUMU_TEXTURE);
+        cumu_register_var(m, host, NULL, symbol_of(name), norm ? CUMU_TEXTURE_AS_FLOAT : CUMU_TEXTURE);
 }
 
 void wrap___cudaRegisterSurface(void **handle, const void *host, const void **device, const char *name, int dim,
@@ -32,7 +35,7 @@ void wrap___cudaRegisterSurface(void **handle, const void *host, const void **de
     struct cumu_module *m = cumu_as_module(handle);
     (void)device, (void)dim, (void)ext;
     if (m)
-        cumu_register_var(m, host, NULL, name, CUMU_SURFACE);
+        cumu_register_var(m, host, NULL, symbol_of(name), CUMU_SURFACE);
 }
 
 /* The reference behind a program's variable, with what the program set in it. */

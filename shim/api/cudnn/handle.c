@@ -5,6 +5,7 @@
 #include "abi/text.h"
 #include "api/cudnn/dnn.h"
 #include "api/release.h"
+#include "kernel/graph.h"
 #include "cuda_texts.h"
 
 /* What the facades stand for. A program refuses a library whose major number is another, or older than its headers. */
@@ -55,6 +56,7 @@ int wrap_cudnnCreate(void **handle)
 int wrap_cudnnDestroy(void *handle)
 {
     DNN_HANDLE_OR_LEAVE(handle);
+    cumu_finish_work();
     return dnn_destroy(DNN_HANDLE, handle);
 }
 
