@@ -303,7 +303,7 @@ $(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL) | $(GEN_HEADERS)
 # What these compare with is written in them.
 $(addprefix $B/tests/bench/,rand spmv): BENCH_OPT := -O3 -march=native
 $(addprefix $B/tests/bench/,blas solver fft rand spmv dnn products attention tiles): tests/bench/library.h
-$B/tests/bench/products: tests/bench/graph.h
+$(addprefix $B/tests/bench/,products attention): tests/bench/graph.h
 # The emitter and the compiler's options are the library's.
 $B/tests/bench/compile: tests/bench/compile.c $(TEST_AR)
 	@mkdir -p $(@D)

@@ -2,14 +2,10 @@
  * product, on the same memory in the same process, and its gradients, of which oneDNN takes seven. The direct calls
  * keep their primitives and the scores; times as ratios. Keys and values in pages are beside the same attention without
  * pages, as oneDNN has no such thing. */
-#include "library.h"
+#include "graph.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
-
-#include "cuda_enums.h"
 
 #if __has_include(<oneapi/dnnl/dnnl.h>)
 #include <oneapi/dnnl/dnnl.h>
@@ -19,20 +15,9 @@
 
 enum { ROUNDS = 7, F32 = 0, F16 = 2, I32 = 4, BF16 = 9 };
 #define ONE(name) ((__typeof__(dnnl_##name) *)in("libdnnl.so.2", "dnnl_" #name))
-#define DNN(name) ((int (*)())in("libcudnn.so.9", "cudnn" #name))
-#define RT(name) ((int (*)())in("libcudart.so.12", "cuda" #name))
-#define A(name) CUDNN_ATTR_##name
 
 static dnnl_engine_t engine;
 static dnnl_stream_t stream;
-static void *handle;
-static void must(int bad, const char *what)
-{
-    if (bad) {
-        fprintf(stderr, "%s: %d\n", what, bad);
-        exit(1);
-    }
-}
 
 /* ---- cuDNN ------------------------------------------------------------------------------------- */
 
@@ -43,32 +28,6 @@ struct shape {
 
 /* Memories, of which a tensor's number is one more. */
 enum { Q, K, V, O, SCALE, LENGTHS, PAGES, STATS, DO, DQ, DK, DV, MEMORIES };
-
-static void set(void *d, int name, int type, int64_t n, const void *v)
-{
-    must(DNN(BackendSetAttribute)(d, name, type, n, v), "attribute");
-}
-static void set_object(void *d, int name, void *v) { set(d, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &v); }
-static void *create(int kind)
-{
-    void *d;
-    must(DNN(BackendCreateDescriptor)(kind, &d), "descriptor");
-    return d;
-}
-static void *tensor(int64_t uid, int type, const int64_t *dim, bool by_value)
-{
-    void *d = create(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    const int64_t stride[] = {dim[1] * dim[2] * dim[3], dim[2] * dim[3], dim[3], 1}, alignment = 16;
-    set(d, A(TENSOR_DATA_TYPE), CUDNN_TYPE_DATA_TYPE, 1, &type);
-    set(d, A(TENSOR_DIMENSIONS), CUDNN_TYPE_INT64, 4, dim);
-    set(d, A(TENSOR_STRIDES), CUDNN_TYPE_INT64, 4, stride);
-    set(d, A(TENSOR_UNIQUE_ID), CUDNN_TYPE_INT64, 1, &uid);
-    set(d, A(TENSOR_BYTE_ALIGNMENT), CUDNN_TYPE_INT64, 1, &alignment);
-    if (by_value)
-        set(d, A(TENSOR_IS_BY_VALUE), CUDNN_TYPE_BOOLEAN, 1, &by_value);
-    must(DNN(BackendFinalize)(d), "tensor");
-    return d;
-}
 
 static void *memory(const struct shape *s, int which)
 {
@@ -115,47 +74,6 @@ static void *backward_operation(const struct shape *s)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         set_object(op, all[i].name, memory(s, all[i].which));
     return op;
-}
-
-/* An operation's plan and its pack. */
-struct call {
-    void *plan, *pack, *space;
-};
-static struct call prepare(void *op, void *const *at)
-{
-    void *graph, *heuristics, *config;
-    int64_t uid[MEMORIES], size = 0;
-    struct call c;
-    long long count = 0;
-    const int mode = CUDNN_HEUR_MODE_A;
-    for (int i = 0; i < MEMORIES; i++)
-        uid[i] = i + 1;
-    graph = create(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    set(graph, A(OPERATIONGRAPH_HANDLE), CUDNN_TYPE_HANDLE, 1, &handle);
-    set_object(graph, A(OPERATIONGRAPH_OPS), op);
-    must(DNN(BackendFinalize)(graph), "graph");
-    heuristics = create(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    set_object(heuristics, A(ENGINEHEUR_OPERATION_GRAPH), graph);
-    set(heuristics, A(ENGINEHEUR_MODE), CUDNN_TYPE_HEUR_MODE, 1, &mode);
-    must(DNN(BackendFinalize)(heuristics), "heuristics");
-    config = create(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-    must(DNN(BackendGetAttribute)(heuristics, A(ENGINEHEUR_RESULTS), CUDNN_TYPE_BACKEND_DESCRIPTOR, (int64_t)1, &count,
-                                  &config),
-         "configuration");
-    c.plan = create(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-    set(c.plan, A(EXECUTION_PLAN_HANDLE), CUDNN_TYPE_HANDLE, 1, &handle);
-    set_object(c.plan, A(EXECUTION_PLAN_ENGINE_CONFIG), config);
-    must(DNN(BackendFinalize)(c.plan), "plan");
-    must(
-        DNN(BackendGetAttribute)(c.plan, A(EXECUTION_PLAN_WORKSPACE_SIZE), CUDNN_TYPE_INT64, (int64_t)1, &count, &size),
-        "workspace");
-    must(RT(Malloc)(&c.space, (size_t)size + 1), "cudaMalloc");
-    c.pack = create(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    set(c.pack, A(VARIANT_PACK_UNIQUE_IDS), CUDNN_TYPE_INT64, MEMORIES, uid);
-    set(c.pack, A(VARIANT_PACK_DATA_POINTERS), CUDNN_TYPE_VOID_PTR, MEMORIES, at);
-    set(c.pack, A(VARIANT_PACK_WORKSPACE), CUDNN_TYPE_VOID_PTR, 1, &c.space);
-    must(DNN(BackendFinalize)(c.pack), "pack");
-    return c;
 }
 
 /* ---- oneDNN ------------------------------------------------------------------------------------ */
@@ -316,12 +234,12 @@ static bool compare(const struct shape *s, bool backward, double best[2])
     if (backward) /* for which the forward pass leaves what it needs */
         set_object(op, A(OPERATION_SDPA_FWD_STATSDESC), memory(s, STATS));
     must(DNN(BackendFinalize)(op), "operation");
-    struct call c = prepare(op, at);
+    struct call c = prepare(op, MEMORIES, at);
     if (backward) {
         execute(&c);
         op = backward_operation(s);
         must(DNN(BackendFinalize)(op), "operation");
-        c = prepare(op, at);
+        c = prepare(op, MEMORIES, at);
     }
     bool both = !s->page && make_direct(&d, s, at, scale, backward);
     if (both)
