@@ -67,7 +67,10 @@ mufftResult mufftSetStream(mufftHandle handle, musaStream_t stream)
     return MUFFT_SUCCESS;
 }
 
-/* Plans need no work area: any that a program offers is enough. */
+/* Plans need no work area: any that a program offers is enough. They ask for one all the same, as NVIDIA's mostly do:
+ * BART's cache of memory is spoiled by an allocation of no bytes, and free() then ends the process. */
+enum { WORK_AREA = 256 };
+
 mufftResult mufftSetWorkArea(mufftHandle handle, void *area)
 {
     (void)area;
@@ -87,7 +90,7 @@ mufftResult mufftGetSize(mufftHandle handle, size_t *size)
         return MUFFT_INVALID_PLAN;
     if (!size)
         return MUFFT_INVALID_VALUE;
-    *size = 0;
+    *size = WORK_AREA;
     return MUFFT_SUCCESS;
 }
 
@@ -97,7 +100,7 @@ static mufftResult estimate(const struct mufft_shape *s, size_t *size)
         return MUFFT_INVALID_VALUE;
     mufftResult r = mufft_check(s);
     if (!r)
-        *size = 0;
+        *size = WORK_AREA;
     return r;
 }
 
