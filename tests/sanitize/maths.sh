@@ -106,7 +106,7 @@ fi
 more='' arguments='' failing='' hostile='' mutated=''
 case $1 in
 maths)
-    for other in libcufft.so.11 libcurand.so.10 libcusparse.so.12 libcusolver.so.11; do more="$more $lib/facade/$other"; done
+    for other in libcufft.so.11 libcurand.so.10 libcusparse.so.12 libcusolver.so.11 libcudnn.so.9; do more="$more $lib/facade/$other"; done
     ;;
 cusparselt) more=$lib/facade/libcusparseLt.so.0 failing=$failing_cusparselt ;;
 npp) more=$lib/facade/libnppig.so.12 failing=$failing_npp ;;
