@@ -12,12 +12,16 @@
  * thread. */
 #include "kernel/job.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/config.h"
@@ -173,6 +177,33 @@ static void stay_loaded(void)
 
 /* A background compiler thread. It runs at a low priority and captures nothing of anybody's; it makes its first
  * driver calls before it takes any job, for the reason below. */
+/* Calls of files and signals are libcumu-nodes' where it is preloaded, and each looks the C library's up when it is
+ * first called, by the dynamic linker's lock: before there is a job that who unloads a module may wait for. */
+static void call_once(void)
+{
+    volatile int as_folder = O_RDONLY | O_DIRECTORY | O_CLOEXEC; /* volatile: __open_2 where calls are fortified */
+    const int fd[] = {open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), open("/", as_folder),
+                      openat(AT_FDCWD, "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    for (unsigned i = 0; i < sizeof fd / sizeof *fd; i++)
+        if (fd[i] >= 0)
+            close(fd[i]);
+    struct stat st;
+    (void)stat("/", &st);
+    (void)lstat("/", &st);
+    (void)fstatat(AT_FDCWD, "/", &st, 0);
+    (void)access("/", F_OK);
+    DIR *d = opendir("/");
+    if (d) {
+        (void)readdir(d);
+        rewinddir(d);
+        closedir(d);
+    }
+    FILE *f = fopen("/", "re");
+    if (f)
+        (void)fclose(f);
+    (void)signal(0, SIG_DFL); /* there is no such signal */
+}
+
 static void *thread_main(void *slot)
 {
     struct job **mine = slot;
@@ -184,6 +215,7 @@ static void *thread_main(void *slot)
     MUcontext none = NULL;
     (void)mu.muCtxGetCurrent(&none);
     (void)mu.muCtxSetCurrent(none);
+    call_once();
     pthread_mutex_lock(&cumu_jit.lock);
     if (threads == 1)
         cumu_missed_read();
