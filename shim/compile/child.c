@@ -114,7 +114,7 @@ static int become(void *arg)
     if (!tie(GUARD))
         _exit(127);
     limit_all(c);
-    /* not libcumu-nodes', which looks the C library's up by the dynamic linker's lock: one who unloads a module may hold
+    /* not libcumu-nodes', which looks the C library's up by the dynamic linker's lock: who unloads a module may hold
      * that and wait for this compiler */
     (void)syscall(SYS_execve, c->file, c->argv, c->envp);
     _exit(127);
